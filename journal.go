@@ -1,0 +1,109 @@
+package revue
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// Seq numbers the events of a workspace's journal: 1, 2, 3 … without gaps. 0 is before the first.
+type Seq int64
+
+// EventKind is what an event says happened.
+type EventKind string
+
+// The kinds of events. Each Update appends those that it caused, in this order of cause and effect.
+const (
+	EventLotOpened          EventKind = "lot.opened"          // Lot, Asks: the first ask in it
+	EventAskJoined          EventKind = "ask.joined"          // Lot, Asks
+	EventAskMoved           EventKind = "ask.moved"           // Lot: where to; Ref: where from; Asks
+	EventLotAnswered        EventKind = "lot.answered"        // Lot, Asks: the settled ones; Decision
+	EventLotDismissed       EventKind = "lot.dismissed"       // Lot, Asks: the settled ones
+	EventLotReopened        EventKind = "lot.reopened"        // Lot
+	EventLotExpired         EventKind = "lot.expired"         // Lot, Asks
+	EventAskReused          EventKind = "ask.reused"          // Asks, Decision
+	EventAskReturned        EventKind = "ask.returned"        // Asks: those whose outcome reached its caller
+	EventDecisionMade       EventKind = "decision.made"       // Decision, Lot
+	EventDecisionConfirmed  EventKind = "decision.confirmed"  // Decision, Lot: a human said "same decision", or accepted another wording
+	EventDecisionSuperseded EventKind = "decision.superseded" // Decision; Ref: by which
+	EventDecisionCorrected  EventKind = "decision.corrected"  // Decision; Ref: the correction; Verb
+	EventContextShared      EventKind = "context.shared"      // Ref: the item
+	EventContextRemoved     EventKind = "context.removed"     // Ref: the item
+	EventTokenCreated       EventKind = "token.created"       // Ref: the token
+	EventTokenRevoked       EventKind = "token.revoked"       // Ref: the token
+	EventPurged             EventKind = "purged"              // Ref: what was blanked
+)
+
+// OfDecision reports whether an event of this kind changes what memory holds.
+func (k EventKind) OfDecision() bool {
+	return strings.HasPrefix(string(k), "decision.") || k == EventPurged
+}
+
+// Event is one entry of the journal. It holds ids and digests, never text.
+type Event struct {
+	Seq      Seq       `json:"seq"`
+	At       time.Time `json:"at"`
+	Kind     EventKind `json:"kind"`
+	Lot      string    `json:"lot,omitempty"`
+	Asks     []string  `json:"asks,omitempty"`
+	Decision string    `json:"decision,omitempty"`
+	Verb     Verb      `json:"verb,omitempty"`
+	Ref      string    `json:"ref,omitempty"`
+	Actor    string    `json:"actor,omitempty"` // id of the credential
+	Via      string    `json:"via,omitempty"`
+	Digest   string    `json:"digest,omitempty"` // SHA-256 of what was written, hex
+	Prev     string    `json:"prev,omitempty"`   // Hash of the event before
+	Hash     string    `json:"hash"`             // SHA-256 over all of the above, hex
+}
+
+// chained returns the event as the successor of prev: numbered, linked and hashed.
+func (e Event) chained(prev Event, now time.Time) Event {
+	e.Seq = prev.Seq + 1
+	e.At = now
+	e.Prev = prev.Hash
+	e.Hash = e.Sum()
+	return e
+}
+
+// Sum computes the hash of an event from its other fields: SHA-256 over a fixed order of
+// length-prefixed values, so that no two different events have the same bytes to hash.
+func (e Event) Sum() string {
+	h := newDigest("revue-event-1")
+	h.num(int64(e.Seq))
+	h.num(e.At.UnixMicro())
+	h.str(string(e.Kind))
+	h.str(e.Lot)
+	h.list(e.Asks)
+	h.str(e.Decision)
+	h.str(string(e.Verb))
+	h.str(e.Ref)
+	h.str(e.Actor)
+	h.str(e.Via)
+	h.str(e.Digest)
+	h.str(e.Prev)
+	return h.hex()
+}
+
+// VerifyChain checks that events follow prev (the zero Event for the start of the journal) without a gap,
+// unchanged and in order. It returns an error that names the first event that doesn't.
+func VerifyChain(prev Event, events []Event) error {
+	for _, e := range events {
+		if e.Seq != prev.Seq+1 || e.Prev != prev.Hash || e.Hash != e.Sum() {
+			return &Error{Code: CodeInternal, Message: "the journal does not verify at event " + itoa(int64(prev.Seq+1))}
+		}
+		prev = e
+	}
+	return nil
+}
+
+// digestOf is the SHA-256 of a value's JSON, for Event.Digest.
+func digestOf(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,64 @@
+package revue
+
+import "time"
+
+// TokenKind is what a credential may be used for.
+type TokenKind string
+
+// The kinds of tokens.
+const (
+	TokenAgent TokenKind = "agent" // ask, look up, share; "rvu_a_…"
+	TokenHuman TokenKind = "human" // answer, correct, administer; "rvu_h_…"
+)
+
+// NewToken is what a token is made from.
+type NewToken struct {
+	Kind      TokenKind
+	Workspace string // default: that of the human who makes it
+	Owner     string
+	Label     string
+	Life      time.Duration // 0: no expiry
+}
+
+// Token is a credential. The store keeps a hash of its secret alone.
+type Token struct {
+	ID        string    `json:"id"`
+	Kind      TokenKind `json:"kind"`
+	Secret    string    `json:"token,omitempty"` // only in the result of CreateToken
+	Hash      string    `json:"hash,omitempty"`  // only in the store
+	Workspace string    `json:"workspace"`
+	Owner     string    `json:"owner,omitempty"`
+	Label     string    `json:"label,omitempty"`
+	CreatedAt time.Time `json:"createdAt"`
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`
+	RevokedAt time.Time `json:"revokedAt,omitzero"`
+}
+
+// Workspace is the tenant. Nothing crosses it.
+type Workspace struct {
+	Name      string    `json:"name"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// Stream is a lane of the inbox. It is made on first use.
+type Stream struct {
+	Slug      string    `json:"slug"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// Receipt states how a lot ended, or from what an ask was answered.
+type Receipt struct {
+	ID             string    `json:"id"`
+	Kind           string    `json:"kind"` // answered, dismissed, expired or reused
+	Workspace      string    `json:"workspace"`
+	Lot            string    `json:"lot,omitempty"`
+	Ask            string    `json:"ask,omitempty"` // of a reuse
+	Decision       string    `json:"decision,omitempty"`
+	QuestionDigest string    `json:"questionDigest"` // SHA-256 of the question's text, hex
+	Answer         string    `json:"answer,omitempty"`
+	DecidedBy      Who       `json:"decidedBy"`
+	At             time.Time `json:"at"`
+	Seq            Seq       `json:"seq"`         // the event that recorded it
+	JournalHash    string    `json:"journalHash"` // that event's hash
+	Purged         bool      `json:"purged,omitempty"`
+}
