@@ -233,3 +233,33 @@ func hasOption(opts []Option, o Option) bool {
 	}
 	return false
 }
+
+// corrected returns the decision with a correction appended. The same correction again, while it
+// stands, changes nothing.
+func (d Decision) corrected(c Correction) (Decision, error) {
+	for _, have := range d.Corrections {
+		if have.ID == c.ID {
+			return d, nil // an unknown commit that did happen
+		}
+	}
+	if c.Undoes != "" {
+		known := false
+		for _, have := range d.Corrections {
+			known = known || have.ID == c.Undoes && have.Undoes == ""
+		}
+		if !known {
+			return d, &Error{Code: CodeNotFound, ID: d.ID, Message: "undoes: the decision has no such correction"}
+		}
+		stands := false
+		for _, have := range d.Standing() {
+			stands = stands || have.ID == c.Undoes
+		}
+		if !stands {
+			return d, &Error{Code: CodeConflict, ID: d.ID, Message: "undoes: this correction was undone already"}
+		}
+	} else if have, ok := d.stands(c.Verb); ok && have.Expires.Equal(c.Expires) {
+		return d, nil
+	}
+	d.Corrections = append(append([]Correction(nil), d.Corrections...), c)
+	return d, nil
+}

@@ -51,8 +51,9 @@ type Lot struct {
 	Dismissed  *Settled  `json:"dismissed,omitempty"`
 	DecisionID string    `json:"decisionId,omitempty"`
 	ReceiptID  string    `json:"receiptId,omitempty"`
-	Claims     int       `json:"claims,omitempty"` // approvals: calls that got the outcome
-	Caller     string    `json:"caller,omitempty"` // approvals: whose call it is
+	Claims     int       `json:"claims,omitempty"`    // approvals: calls that got the outcome
+	Collected  bool      `json:"collected,omitempty"` // approvals: by a call that came after the end
+	Caller     string    `json:"caller,omitempty"`    // approvals: whose call it is
 	Purged     bool      `json:"purged,omitempty"`
 }
 
@@ -121,3 +122,227 @@ type LotFilter struct {
 	Cursor string
 	Limit  int // default 100, at most 1,000
 }
+
+// At returns the lot as it is at a time: an open lot past its ExpiresAt is expired.
+func (l Lot) At(now time.Time) Lot {
+	if l.Status == StatusOpen && !l.ExpiresAt.IsZero() && !now.Before(l.ExpiresAt) {
+		l.Status = StatusExpired
+		l.UpdatedAt = l.ExpiresAt
+		l.Revision++
+	}
+	return l
+}
+
+// question returns what a [Memory] compares of the lot.
+func (l Lot) question() Question {
+	return Question{Text: l.Question, Options: l.Options, Concepts: l.Concepts, Files: l.Files, Repo: l.Repo}
+}
+
+func (l Lot) scope() Scope { return Scope{Concepts: l.Concepts, Files: l.Files, Repo: l.Repo} }
+
+// fits reports whether a scope fits every scope that is in the lot.
+func (l Lot) fits(s Scope) bool {
+	for _, have := range l.Scopes {
+		if !have.Fits(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// endedAt is when the lot was answered, dismissed or expired.
+func (l Lot) endedAt() time.Time {
+	switch {
+	case l.Answer != nil:
+		return l.Answer.At
+	case l.Dismissed != nil:
+		return l.Dismissed.At
+	default:
+		return l.ExpiresAt
+	}
+}
+
+// joined returns the lot with one more ask in it, and that ask.
+func (l Lot) joined(a AskRecord, c Comparison, now time.Time) (Lot, AskRecord) {
+	l.Revision++
+	l.UpdatedAt = now
+	l.Waiting++
+	known := false
+	for _, s := range l.Scopes {
+		known = known || s.equal(a.Scope)
+	}
+	if !known {
+		l.Scopes = append(append([]Scope(nil), l.Scopes...), a.Scope)
+	}
+	a.LotID, a.Verdict, a.Differs, a.Revision = l.ID, c.Verdict, c.Differs, l.Revision
+	return l, a
+}
+
+// split divides the asks of the lot into those that a human settles who saw revision seen and ticked
+// members, and the rest. It fails where that human could not have seen what they settle, and where
+// nothing of the lot's own question would be settled.
+func (l Lot) split(asks []AskRecord, seen Revision, members []string) (settled, rest []AskRecord, err error) {
+	if seen < 0 || seen > l.Revision {
+		return nil, nil, invalid("seen", "the lot has no such revision; send the one that was on screen")
+	}
+	ticked := map[string]bool{}
+	for _, id := range members {
+		ticked[id] = true
+	}
+	own := false
+	for _, a := range asks {
+		onScreen := seen == 0 || a.Revision <= seen
+		take := a.Verdict == VerdictSame || seen > 0 && a.Revision <= seen
+		if members != nil {
+			if ticked[a.ID] && !take {
+				return nil, nil, invalid("members", a.ID+" has a wording that was not on screen; read the lot again and send its revision as seen")
+			}
+			take = take && (ticked[a.ID] || !onScreen)
+			delete(ticked, a.ID)
+		}
+		if take {
+			settled = append(settled, a)
+			own = own || a.Verdict == VerdictSame
+		} else {
+			rest = append(rest, a)
+		}
+	}
+	for id := range ticked {
+		return nil, nil, invalid("members", "the lot has no ask "+id+"; read it again")
+	}
+	if !own {
+		return nil, nil, invalid("members", "none of them asks the question of the card; tick one that does")
+	}
+	return settled, rest, nil
+}
+
+// settledBy says in one sentence how the lot ended, for the one who came too late.
+func (l Lot) settledBy() string {
+	switch {
+	case l.Answer != nil:
+		what := l.Answer.Value
+		if len(what) > 200 {
+			what = "their own words"
+		}
+		return "it was answered by " + l.Answer.By.Name + " at " + l.Answer.At.Format(time.RFC3339) + ": " + what
+	case l.Dismissed != nil:
+		return "it was dismissed by " + l.Dismissed.By.Name + " at " + l.Dismissed.At.Format(time.RFC3339) + "; reopen it first"
+	case l.Status == StatusExpired:
+		return "it expired at " + l.ExpiresAt.Format(time.RFC3339)
+	default:
+		return "it is open"
+	}
+}
+
+func (l Lot) conflict() error {
+	return &Error{Code: CodeConflict, ID: l.ID, Message: "this can't be done to lot " + l.ID + ": " + l.settledBy()}
+}
+
+// closed returns the lot with a new final state.
+func (l Lot) closed(s Status, waiting int, now time.Time) Lot {
+	l.Status = s
+	l.Revision++
+	l.UpdatedAt = now
+	l.Waiting = waiting
+	return l
+}
+
+// answer returns the lot answered. The answer is a normalized one whose Confirms is resolved.
+func (l Lot) answer(a Answer, by Who, waiting int, now time.Time) (Lot, error) {
+	if l = l.At(now); l.Status != StatusOpen {
+		return l, l.conflict()
+	}
+	l = l.closed(StatusAnswered, waiting, now)
+	l.Answer = &Answered{Value: a.Value, Note: a.Note, Remember: a.Remember, Confirms: a.Confirms, By: by, At: now}
+	if a.Text != "" {
+		l.Answer.Value, l.Answer.FreeText = a.Text, true
+	}
+	for _, o := range l.Options {
+		if !l.Answer.FreeText && o.Value == a.Value {
+			l.Answer.Label = o.Label
+		}
+	}
+	return l, nil
+}
+
+// answeredSo reports whether the lot was given this very answer by this human.
+func (l Lot) answeredSo(a Answer, by Who) bool {
+	have := l.Answer
+	if have == nil || have.By.ID != by.ID || have.By.Name != by.Name || have.Note != a.Note ||
+		have.Remember != a.Remember || have.Confirms != a.Confirms {
+		return false
+	}
+	if a.Value == "" && a.Text == "" {
+		return a.Confirms != ""
+	}
+	return have.Value == a.Value+a.Text && have.FreeText == (a.Text != "")
+}
+
+// dismiss returns the lot dismissed. An approval is declined, never dismissed.
+func (l Lot) dismiss(d Dismissal, by Who, waiting int, now time.Time) (Lot, error) {
+	if l.Kind == KindApproval {
+		return l, &Error{Code: CodeInvalid, ID: l.ID, Message: "an approval is not dismissed; answer it with declined"}
+	}
+	if l = l.At(now); l.Status != StatusOpen {
+		return l, l.conflict()
+	}
+	l = l.closed(StatusDismissed, waiting, now)
+	l.Dismissed = &Settled{LotID: l.ID, Reason: d.Reason, By: by, At: now}
+	return l, nil
+}
+
+// reopened reports whether the lot is open because its dismissal was taken back.
+func (l Lot) reopened() bool {
+	return l.Status == StatusOpen && l.Earlier != nil && l.Earlier.LotID == l.ID
+}
+
+// reopen returns a dismissed lot open again; it keeps the dismissal as what came earlier.
+func (l Lot) reopen(now time.Time) (Lot, error) {
+	if l.Status != StatusDismissed {
+		return l, l.conflict()
+	}
+	l.Status = StatusOpen
+	l.Revision++
+	l.UpdatedAt = now
+	l.Earlier, l.Dismissed, l.ReceiptID = l.Dismissed, nil, ""
+	return l, nil
+}
+
+// expire returns an approval whose time is up as expired.
+func (l Lot) expire(now time.Time) (Lot, bool) {
+	at := l.At(now)
+	return at, l.Status == StatusOpen && at.Status == StatusExpired
+}
+
+// claim returns the lot with its outcome taken by one call of its caller. A call that was parked
+// when the lot ended always gets it, unless a later call collected it in the meantime; a later call gets
+// it once, within collectFor, if no other did.
+func (l Lot) claim(parked bool, now time.Time) (Lot, bool) {
+	if l.Collected || !parked && (l.Claims > 0 || now.Sub(l.endedAt()) > collectFor) {
+		return l, false
+	}
+	l.Claims++
+	l.Collected = !parked
+	return l, true
+}
+
+// unclaim takes back a claim whose outcome did not reach its caller.
+func (l Lot) unclaim() Lot {
+	if l.Claims > 0 {
+		l.Claims--
+	}
+	if l.Claims == 0 {
+		l.Collected = false
+	}
+	return l
+}
+
+const (
+	// collectFor is how long the outcome of an approval nobody was parked on waits to be collected.
+	collectFor = time.Hour
+	// claimGrace is how long a later call lets the calls parked in any process claim the outcome first.
+	claimGrace = 2 * time.Second
+	// releaseAfter is how long an outcome that was returned stays the answer to the same call, where
+	// something stands against it.
+	releaseAfter = 10 * time.Minute
+)

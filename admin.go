@@ -1,0 +1,312 @@
+package revue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// admin is a Desk bound to one human, for what concerns the plane itself.
+type admin struct {
+	desk  *Desk
+	human Human
+}
+
+// local reports whether the human works on the store directly, where no credential bounds what they may do.
+func (a *admin) local() bool { return a.human.Via == LocalVia }
+
+// in returns the workspace an act is for: the named one, or the human's own. Only a local human may name
+// another than their own.
+func (a *admin) in(workspace string) (string, error) {
+	if workspace == "" {
+		workspace = a.human.Workspace
+	}
+	if workspace == "" {
+		return "", invalid("workspace", "is missing; name one")
+	}
+	if workspace != a.human.Workspace && !a.local() {
+		return "", &Error{Code: CodeDenied, Message: "your credential is for another workspace"}
+	}
+	return workspace, nil
+}
+
+// CreateWorkspace implements [Admin].
+func (a *admin) CreateWorkspace(ctx context.Context, name string) (Workspace, error) {
+	if !a.local() {
+		return Workspace{}, &Error{Code: CodeDenied, Message: "workspaces are made on the machine of the plane"}
+	}
+	name, err := workspaceName(name)
+	if err != nil {
+		return Workspace{}, err
+	}
+	var out Workspace
+	err = a.desk.update(ctx, "", func(t *tx) error {
+		ws, made, err := t.ensureWorkspace(name)
+		if err == nil && !made {
+			err = &Error{Code: CodeConflict, ID: name, Message: "there is a workspace " + name + " already"}
+		}
+		out = ws
+		return err
+	})
+	return out, err
+}
+
+func workspaceName(s string) (string, error) {
+	name, err := normalizeStream(s)
+	if err != nil || strings.TrimSpace(s) == "" {
+		return "", invalid("workspace", fmt.Sprintf("a name has up to %d of a-z, 0-9, '-', '_' and '.'", MaxStream))
+	}
+	return name, nil
+}
+
+func (t *tx) ensureWorkspace(name string) (ws Workspace, made bool, err error) {
+	err = readJSON(t, recordWorkspace, name, &ws)
+	if !errors.Is(err, ErrNotFound) {
+		return ws, false, err
+	}
+	ws = Workspace{Name: name, CreatedAt: t.now}
+	return ws, true, putJSON(t, recordWorkspace, name, ws)
+}
+
+func (t *tx) ensureStream(slug string) error {
+	_, err := t.Record(recordStream, slug)
+	if !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	return putJSON(t, recordStream, slug, Stream{Slug: slug, CreatedAt: t.now})
+}
+
+// Workspaces implements [Admin].
+func (a *admin) Workspaces(ctx context.Context) ([]Workspace, error) {
+	all, err := a.desk.workspaces(ctx)
+	if a.local() || err != nil {
+		return all, err
+	}
+	for _, ws := range all {
+		if ws.Name == a.human.Workspace {
+			return []Workspace{ws}, nil
+		}
+	}
+	return nil, nil
+}
+
+func (d *Desk) workspaces(ctx context.Context) ([]Workspace, error) {
+	var out []Workspace
+	err := d.view(ctx, "", func(t *tx) (err error) {
+		out, err = listJSON[Workspace](t, recordWorkspace)
+		return err
+	})
+	return out, err
+}
+
+func listJSON[T any](r Records, kind string) ([]T, error) {
+	records, err := r.ListRecords(kind)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]T, len(records))
+	for i, rec := range records {
+		if err := decodeRecord(rec.Value, &out[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Prefixes of bearer tokens, so that a leaked one is recognized for what it is.
+const (
+	agentPrefix = "rvu_a_"
+	humanPrefix = "rvu_h_"
+)
+
+// CreateToken implements [Admin].
+func (a *admin) CreateToken(ctx context.Context, n NewToken) (Token, error) {
+	prefix := agentPrefix
+	switch n.Kind {
+	case TokenAgent:
+	case TokenHuman:
+		prefix = humanPrefix
+	default:
+		return Token{}, invalid("kind", "is neither agent nor human")
+	}
+	workspace, err := a.in(n.Workspace)
+	if err != nil {
+		return Token{}, err
+	}
+	if workspace, err = workspaceName(workspace); err != nil {
+		return Token{}, err
+	}
+	for _, f := range []struct {
+		name string
+		text *string
+	}{{"owner", &n.Owner}, {"label", &n.Label}} {
+		if *f.text, err = text(f.name, strings.TrimSpace(*f.text), 200, false); err != nil {
+			return Token{}, err
+		}
+		if !shownWhole(*f.text) {
+			return Token{}, invalid(f.name, "has a control or bidirectional character; use plain text")
+		}
+	}
+	if n.Life < 0 {
+		return Token{}, invalid("expires", "is in the past")
+	}
+	secret := prefix + newSecret()
+	var out Token
+	err = a.desk.update(ctx, "", func(t *tx) error {
+		if err := readJSON(t, recordWorkspace, workspace, &Workspace{}); err != nil {
+			return notFound(err, workspace, "workspace")
+		}
+		out = Token{
+			ID: t.ids.new("tok_"), Kind: n.Kind, Hash: textDigest(secret), Workspace: workspace,
+			Owner: n.Owner, Label: n.Label, CreatedAt: t.now,
+		}
+		if n.Life > 0 {
+			out.ExpiresAt = t.now.Add(n.Life).Truncate(time.Microsecond)
+		}
+		if err := t.PutRecord(recordSecret, out.Hash, []byte(out.ID)); err != nil {
+			return err
+		}
+		return putJSON(t, recordToken, out.ID, out)
+	})
+	if err != nil {
+		return Token{}, err
+	}
+	if err := a.note(ctx, workspace, EventTokenCreated, out.ID); err != nil {
+		return Token{}, err
+	}
+	out.Secret, out.Hash = secret, ""
+	return out, nil
+}
+
+// note writes an act on a token into the journal of its workspace.
+func (a *admin) note(ctx context.Context, workspace string, kind EventKind, id string) error {
+	return a.desk.update(ctx, workspace, func(t *tx) error {
+		_, err := t.append(Event{Kind: kind, Ref: id, Actor: a.human.ID, Via: a.human.Via})
+		return err
+	})
+}
+
+// Tokens implements [Admin].
+func (a *admin) Tokens(ctx context.Context) ([]Token, error) {
+	workspace, err := a.in("")
+	if err != nil {
+		return nil, err
+	}
+	out := []Token{}
+	err = a.desk.view(ctx, "", func(t *tx) error {
+		all, err := listJSON[Token](t, recordToken)
+		for _, tok := range all {
+			if tok.Workspace == workspace {
+				tok.Hash = ""
+				out = append(out, tok)
+			}
+		}
+		return err
+	})
+	return out, err
+}
+
+// RevokeToken implements [Admin].
+func (a *admin) RevokeToken(ctx context.Context, id string) (Token, error) {
+	var out Token
+	err := a.desk.update(ctx, "", func(t *tx) error {
+		var tok Token
+		if err := readJSON(t, recordToken, id, &tok); err != nil {
+			return notFound(err, id, "token")
+		}
+		if tok.Workspace != a.human.Workspace && !a.local() {
+			return notFound(ErrNotFound, id, "token")
+		}
+		if tok.RevokedAt.IsZero() {
+			tok.RevokedAt = t.now
+		}
+		out = tok
+		return putJSON(t, recordToken, id, tok)
+	})
+	if err != nil {
+		return Token{}, err
+	}
+	out.Hash = ""
+	return out, a.note(ctx, out.Workspace, EventTokenRevoked, id)
+}
+
+// Streams implements [Admin].
+func (a *admin) Streams(ctx context.Context) ([]Stream, error) {
+	workspace, err := a.in("")
+	if err != nil {
+		return nil, err
+	}
+	var out []Stream
+	err = a.desk.view(ctx, workspace, func(t *tx) (err error) {
+		out, err = listJSON[Stream](t, recordStream)
+		return err
+	})
+	return out, err
+}
+
+// errDenied is what every bad credential gets: it tells nothing of why.
+func errDenied() error {
+	return &Error{Code: CodeDenied, Message: "this credential is not valid; ask for a new token"}
+}
+
+func (t Token) ended(now time.Time) bool {
+	return !t.RevokedAt.IsZero() || !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt)
+}
+
+// Authenticate implements [Plane].
+func (d *Desk) Authenticate(ctx context.Context, bearer string) (Principal, error) {
+	if len(bearer) > 256 || !strings.HasPrefix(bearer, agentPrefix) && !strings.HasPrefix(bearer, humanPrefix) {
+		return Principal{}, errDenied()
+	}
+	var tok Token
+	err := d.view(ctx, "", func(t *tx) error {
+		id, err := t.Record(recordSecret, textDigest(bearer))
+		if err == nil {
+			err = readJSON(t, recordToken, string(id), &tok)
+		}
+		if errors.Is(err, ErrNotFound) || err == nil && tok.ended(t.now) {
+			return errDenied()
+		}
+		return err
+	})
+	if err != nil {
+		return Principal{}, err
+	}
+	p := Principal{TokenID: tok.ID, Kind: tok.Kind, Workspace: tok.Workspace}
+	name := tok.name()
+	if tok.Kind == TokenHuman {
+		p.Human = &Human{Workspace: tok.Workspace, ID: tok.ID, Name: name}
+	} else {
+		p.Agent = &Agent{Workspace: tok.Workspace, Credential: tok.ID, Name: name, Thread: tok.ID}
+	}
+	return p, nil
+}
+
+// name is how the holder of the token is shown.
+func (t Token) name() string {
+	switch {
+	case t.Owner != "" && t.Label != "":
+		return t.Owner + " (" + t.Label + ")"
+	case t.Owner != "" || t.Label != "":
+		return t.Owner + t.Label
+	default:
+		return t.ID
+	}
+}
+
+// stillValid reports ErrDenied for a credential that was a token and has ended.
+func (d *Desk) stillValid(ctx context.Context, agent Agent) error {
+	return d.view(ctx, "", func(t *tx) error {
+		var tok Token
+		err := readJSON(t, recordToken, agent.Credential, &tok)
+		if errors.Is(err, ErrNotFound) {
+			return nil // an embedded agent
+		}
+		if err == nil && tok.ended(t.now) {
+			return errDenied()
+		}
+		return err
+	})
+}

@@ -1,0 +1,174 @@
+package revue_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// block is one fenced block of a Markdown file.
+type block struct {
+	file string
+	line int
+	lang string
+	text string
+}
+
+func (b block) where() string { return fmt.Sprintf("%s:%d", b.file, b.line) }
+
+// markdown splits a file into its prose and its fenced blocks.
+func markdown(file, text string) (prose string, blocks []block) {
+	var b strings.Builder
+	var open *block
+	var body []string
+	for i, line := range strings.Split(text, "\n") {
+		fence := strings.HasPrefix(strings.TrimSpace(line), "```")
+		switch {
+		case fence && open == nil:
+			open = &block{file: file, line: i + 1, lang: strings.TrimPrefix(strings.TrimSpace(line), "```")}
+			body = nil
+		case fence:
+			open.text = strings.Join(body, "\n") + "\n"
+			blocks = append(blocks, *open)
+			open = nil
+		case open != nil:
+			body = append(body, line)
+		default:
+			b.WriteString(line + "\n")
+		}
+	}
+	return b.String(), blocks
+}
+
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	docs := map[string]string{}
+	for _, name := range treeFiles(t) {
+		if filepath.Ext(name) == ".md" && !strings.Contains(name, "testdata/") {
+			text, err := os.ReadFile(name)
+			require.NoError(t, err)
+			docs[name] = string(text)
+		}
+	}
+	require.Contains(t, docs, "README.md")
+	return docs
+}
+
+// TestDocsGo runs each Go program in the documents. A block of Go is a whole program; where one has a
+// line "// Output:" at its end, that is what it must print.
+func TestDocsGo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles programs: left out by -short")
+	}
+	programs := 0
+	for name, text := range documents(t) {
+		_, blocks := markdown(name, text)
+		for _, b := range blocks {
+			if b.lang != "go" {
+				continue
+			}
+			programs++
+			t.Run(b.where(), func(t *testing.T) {
+				require.True(t, strings.HasPrefix(b.text, "package main\n"), "a block of Go in a document is a whole program, so that a test can run it")
+				file := filepath.Join(t.TempDir(), "main.go")
+				require.NoError(t, os.WriteFile(file, []byte(b.text), 0o600))
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+				defer cancel()
+				cmd := exec.CommandContext(ctx, "go", "run", file)
+				var out, diag bytes.Buffer
+				cmd.Stdout, cmd.Stderr = &out, &diag
+				require.NoError(t, cmd.Run(), "%s", diag.String())
+				if _, want, ok := strings.Cut(b.text, "// Output:"); ok {
+					want = strings.ReplaceAll(want, "\n// ", "\n")
+					require.Equal(t, strings.TrimSpace(want), strings.TrimSpace(out.String()))
+				}
+			})
+		}
+	}
+	require.Positive(t, programs, "README.md opens with a Go program")
+}
+
+// TestDocsLinks checks that each relative link of the documents leads somewhere, to the heading too.
+func TestDocsLinks(t *testing.T) {
+	link := regexp.MustCompile(`\[[^\]]*\]\(([^)\s]+)\)`)
+	docs := documents(t)
+	for name, text := range docs {
+		prose, _ := markdown(name, text)
+		for _, m := range link.FindAllStringSubmatch(prose, -1) {
+			target := m[1]
+			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+				continue
+			}
+			path, anchor, _ := strings.Cut(target, "#")
+			full := name
+			if path != "" {
+				full = filepath.Join(filepath.Dir(name), path)
+				if _, err := os.Stat(full); err != nil {
+					t.Errorf("%s links to %s, which is not there", name, target)
+					continue
+				}
+			}
+			if anchor != "" && !hasHeading(docs[full], anchor) {
+				t.Errorf("%s links to %s, and there is no such heading", name, target)
+			}
+		}
+	}
+}
+
+func hasHeading(text, anchor string) bool {
+	drop := regexp.MustCompile(`[^\w\- ]`)
+	prose, _ := markdown("", text)
+	for line := range strings.SplitSeq(prose, "\n") {
+		if title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") {
+			slug := strings.ReplaceAll(drop.ReplaceAllString(strings.ToLower(title), ""), " ", "-")
+			if slug == anchor {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TestDocsCommands checks that the make targets and the packages that documents name exist.
+func TestDocsCommands(t *testing.T) {
+	makefile, err := os.ReadFile("Makefile")
+	require.NoError(t, err)
+	targets := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^([a-z-]+):.*## `).FindAllStringSubmatch(string(makefile), -1) {
+		targets[m[1]] = true
+	}
+	code := regexp.MustCompile("`([^`\n]+)`")
+	target := regexp.MustCompile(`^make ([a-z-]+)`)
+	pkg := regexp.MustCompile(`go (?:run|test|build|install) (?:-\S+ )*(\./\S+)`)
+	for name, text := range documents(t) {
+		prose, blocks := markdown(name, text)
+		var commands []string
+		for _, m := range code.FindAllStringSubmatch(prose, -1) {
+			commands = append(commands, m[1])
+		}
+		for _, b := range blocks {
+			if b.lang == "sh" {
+				commands = append(commands, strings.Split(b.text, "\n")...)
+			}
+		}
+		for _, c := range commands {
+			if m := target.FindStringSubmatch(c); m != nil && !targets[m[1]] {
+				t.Errorf("%s says %q: the Makefile has no such target", name, c)
+			}
+			if m := pkg.FindStringSubmatch(c); m != nil && m[1] != "./..." {
+				if _, err := os.Stat(strings.TrimSuffix(m[1], "/...")); err != nil {
+					t.Errorf("%s says %q: there is no such package", name, c)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,889 @@
+package revue
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// decider is a Desk bound to one agent.
+type decider struct {
+	desk  *Desk
+	agent Agent
+}
+
+// Lookup implements [Decider].
+func (c *decider) Lookup(ctx context.Context, q Query) (Findings, error) {
+	agent, err := c.agent.normalized()
+	if err != nil {
+		return Findings{}, err
+	}
+	if q, err = q.normalized(); err != nil {
+		return Findings{}, err
+	}
+	q.Repo, q.Request, q.Options, q.Key = agent.Repo, false, nil, ""
+	got, err := c.desk.memory.Recall(ctx, source{c.desk, agent.Workspace}, q)
+	if err != nil {
+		return Findings{}, err
+	}
+	f := Findings{Matches: got.Matches}
+	err = c.desk.view(ctx, agent.Workspace, func(t *tx) error {
+		items, err := t.FindContexts(ContextQuery{Live: t.now, Newest: true, Limit: 1000})
+		for _, item := range items {
+			if len(f.Context) < maxNotes && item.bearsOn(q) {
+				f.Context = append(f.Context, item)
+			}
+		}
+		return err
+	})
+	return f, err
+}
+
+// maxNotes is how many shared notes a lookup returns.
+const maxNotes = 5
+
+// bearsOn reports whether a note has to do with a query: they name a common concept; or the query's text
+// has every word of one of the note's concepts; or, where one of the two names no concept, they
+// share two words of four letters or more.
+func (c ContextItem) bearsOn(q Query) bool {
+	if intersects(c.Concepts, q.Concepts) {
+		return true
+	}
+	asked := words(q.Text)
+	for _, concept := range c.Concepts {
+		in := true
+		need := words(concept)
+		for w := range need {
+			in = in && asked[w]
+		}
+		if in && len(need) > 0 {
+			return true
+		}
+	}
+	if len(c.Concepts) > 0 && len(q.Concepts) > 0 {
+		return false
+	}
+	common := 0
+	for w := range words(c.Body) {
+		if len(w) >= 4 && asked[w] {
+			common++
+		}
+	}
+	return common >= 2
+}
+
+func words(s string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }) {
+		out[w] = true
+	}
+	return out
+}
+
+// Share implements [Decider].
+func (c *decider) Share(ctx context.Context, item ContextItem) (ContextItem, error) {
+	agent, err := c.agent.normalized()
+	if err != nil {
+		return ContextItem{}, err
+	}
+	if item, err = item.normalized(); err != nil {
+		return ContextItem{}, err
+	}
+	if err := c.desk.list(ctx, agent.Workspace); err != nil {
+		return ContextItem{}, err
+	}
+	item = ContextItem{
+		Kind: item.Kind, Body: item.Body, Concepts: item.Concepts,
+		Agent: agent.Name, Credential: agent.Credential, Thread: agent.Thread, Repo: agent.Repo,
+	}
+	var out ContextItem
+	err = c.desk.update(ctx, agent.Workspace, func(t *tx) error {
+		mine, err := t.FindContexts(ContextQuery{Live: t.now, Credential: agent.Credential})
+		if err != nil {
+			return err
+		}
+		for _, have := range mine {
+			if have.Kind == item.Kind && have.Body == item.Body && sameSet(have.Concepts, item.Concepts) {
+				out = have
+				return nil
+			}
+		}
+		out = item
+		out.ID, out.CreatedAt, out.ExpiresAt = t.ids.new("ctx_"), t.now, t.now.Add(ContextLife)
+		e, err := t.append(Event{Kind: EventContextShared, Ref: out.ID, Actor: agent.Credential, Via: agent.Via, Digest: digestOf(out)})
+		if err != nil {
+			return err
+		}
+		out.Seq = e.Seq
+		return t.PutContext(out)
+	})
+	return out, err
+}
+
+// Request implements [Decider].
+func (c *decider) Request(ctx context.Context, ask Ask) (Outcome, error) {
+	agent, err := c.agent.normalized()
+	if err != nil {
+		return Outcome{}, err
+	}
+	if ask, err = ask.normalized(); err != nil {
+		return Outcome{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return Outcome{}, err
+	}
+	deadline := time.Now().Add(ask.Wait)
+	if err := c.desk.list(ctx, agent.Workspace); err != nil {
+		return Outcome{}, err
+	}
+	if ask.Kind == KindApproval {
+		return c.desk.approval(ctx, agent, ask, deadline)
+	}
+	p := placement{agent: agent, ask: ask, key: ask.key()}
+	rec, err := c.desk.place(ctx, p)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if rec.Reused != nil {
+		return c.desk.reused(ctx, agent, rec)
+	}
+	return c.desk.wait(ctx, agent, rec, deadline)
+}
+
+// Returned implements [Returner].
+func (c *decider) Returned(ctx context.Context, o Outcome, err error) error {
+	if o.Status == OutcomePending || o.Status == OutcomeReused {
+		return nil
+	}
+	if o.AskID == "" {
+		return invalid("decisionRef", "the outcome names no ask")
+	}
+	if err == nil {
+		return c.desk.returns.mark(ctx, c.desk, c.agent.Workspace, o.AskID)
+	}
+	return c.desk.update(ctx, c.agent.Workspace, func(t *tx) error {
+		rec, err := t.Ask(o.AskID)
+		if err != nil {
+			return notFound(err, o.AskID, "ask")
+		}
+		lot, err := t.Lot(rec.LotID)
+		if err != nil {
+			return err
+		}
+		if lot.Kind != KindApproval || rec.Credential != c.agent.Credential {
+			return nil
+		}
+		return t.PutLot(lot.unclaim())
+	})
+}
+
+// placement is an ask on its way to a lot.
+type placement struct {
+	agent    Agent
+	ask      Ask // normalized
+	key      string
+	recalled Recalled
+}
+
+func (p placement) query() Query {
+	return Query{
+		Text: p.ask.Question, Concepts: p.ask.Concepts, Files: p.ask.Files, Limit: 10,
+		Repo: p.agent.Repo, Request: true, Options: p.ask.Options, Key: p.key,
+	}
+}
+
+func (p placement) scope() Scope {
+	return Scope{Concepts: p.ask.Concepts, Files: p.ask.Files, Repo: p.agent.Repo}
+}
+
+// record returns the ask as it will be kept, in no lot yet.
+func (p placement) record(id string, now time.Time) AskRecord {
+	return AskRecord{
+		ID: id, Key: p.key, Question: p.ask.Question, Options: p.ask.Options,
+		Recommendation: p.ask.Recommendation, Context: p.ask.Context, Scope: p.scope(),
+		Deictic: p.recalled.Deictic, Agent: p.agent.Name, Credential: p.agent.Credential,
+		Thread: p.agent.Thread, Repo: p.agent.Repo, Via: p.agent.Via, Stream: p.ask.Stream, CreatedAt: now,
+	}
+}
+
+// errAgain makes place start over: what was recalled is no longer what is remembered.
+var errAgain = errors.New("remembered decisions changed")
+
+// maxRecalls bounds how often place starts over before it recalls inside the transaction.
+const maxRecalls = 5
+
+// place finds the ask, or the decision, that the request belongs to, and records it.
+func (d *Desk) place(ctx context.Context, p placement) (AskRecord, error) {
+	var rec AskRecord
+	found := false
+	err := d.view(ctx, p.agent.Workspace, func(t *tx) (err error) {
+		rec, found, err = d.resume(t, p)
+		return err
+	})
+	if err != nil || found {
+		return rec, err
+	}
+	for try := 1; ; try++ {
+		if p.recalled, err = d.recall(ctx, source{d, p.agent.Workspace}, p.query()); err != nil {
+			return AskRecord{}, err
+		}
+		err = d.update(ctx, p.agent.Workspace, func(t *tx) (err error) {
+			if rec, found, err = d.resume(t, p); err != nil || found {
+				return err
+			}
+			p := p
+			if stale, err := t.decidedSince(p.recalled.Seq); err != nil {
+				return err
+			} else if stale && try < maxRecalls {
+				return errAgain
+			} else if stale {
+				// Decisions are made faster than this asks for them: recall where none can be made.
+				if p.recalled, err = d.recall(ctx, txSource{t}, p.query()); err != nil {
+					return err
+				}
+			}
+			rec, err = d.put(t, p)
+			return err
+		})
+		if !errors.Is(err, errAgain) {
+			return rec, err
+		}
+	}
+}
+
+// recall asks the memory. A memory that fails costs a human a question, never an agent its ask.
+func (d *Desk) recall(ctx context.Context, src Source, q Query) (Recalled, error) {
+	before, err := src.Head(ctx)
+	if err != nil {
+		return Recalled{}, err
+	}
+	got, err := d.memory.Recall(ctx, src, q)
+	if err == nil {
+		return got, nil
+	}
+	if ctx.Err() != nil {
+		return Recalled{}, ctx.Err()
+	}
+	d.log.ErrorContext(ctx, "recall failed; the human is asked", "workspace", src.Workspace(), "err", err)
+	return Recalled{Seq: before}, nil
+}
+
+// txSource reads through a transaction.
+type txSource struct{ t *tx }
+
+func (s txSource) Workspace() string                      { return s.t.workspace }
+func (s txSource) Now(context.Context) (time.Time, error) { return s.t.now, nil }
+
+func (s txSource) Head(context.Context) (Seq, error) {
+	e, err := s.t.Head()
+	return e.Seq, err
+}
+
+func (s txSource) Events(_ context.Context, after Seq, limit int) ([]Event, error) {
+	return s.t.Events(after, limit)
+}
+
+func (s txSource) Decisions(_ context.Context, q DecisionQuery) ([]Decision, error) {
+	return s.t.FindDecisions(q)
+}
+
+// decidedSince reports whether what is remembered changed after an event.
+func (t *tx) decidedSince(after Seq) (bool, error) {
+	for {
+		events, err := t.Events(after, 500)
+		if err != nil || len(events) == 0 {
+			return false, err
+		}
+		for _, e := range events {
+			if e.Kind.OfDecision() {
+				return true, nil
+			}
+			after = e.Seq
+		}
+	}
+}
+
+// resume finds the ask that this request takes up again.
+func (d *Desk) resume(t *tx, p placement) (AskRecord, bool, error) {
+	if p.ask.DecisionRef != "" {
+		rec, err := d.referred(t, p)
+		if err != nil {
+			return AskRecord{}, false, err
+		}
+		if rec.Reused == nil {
+			released, err := t.released(rec)
+			return rec, !released && err == nil, err
+		}
+		return AskRecord{}, false, nil
+	}
+	own, err := t.FindAsks(AskQuery{Key: p.key, Thread: p.agent.Thread, Credential: p.agent.Credential, Newest: true, Limit: 1})
+	if err != nil {
+		return AskRecord{}, false, err
+	}
+	if len(own) == 1 && own[0].Reused == nil && RepoFits(own[0].Scope, p.scope()) {
+		released, err := t.released(own[0])
+		if err != nil || !released {
+			return own[0], err == nil, err
+		}
+	}
+	return AskRecord{}, false, nil
+}
+
+// referred returns the ask that decisionRef names.
+func (d *Desk) referred(t *tx, p placement) (AskRecord, error) {
+	missing := &Error{
+		Code: CodeNotFound, ID: clip(p.ask.DecisionRef, 80),
+		Message: "decisionRef: you have no ask of this id in this workspace; leave it out to ask anew",
+	}
+	rec, err := t.Ask(p.ask.DecisionRef)
+	if errors.Is(err, ErrNotFound) || err == nil && rec.Credential != p.agent.Credential {
+		return AskRecord{}, missing
+	}
+	if err != nil {
+		return AskRecord{}, err
+	}
+	if rec.LotID != "" {
+		lot, err := t.Lot(rec.LotID)
+		if err != nil {
+			return AskRecord{}, err
+		}
+		if lot.Kind != KindDecision {
+			return AskRecord{}, missing
+		}
+	}
+	if rec.Key == p.key {
+		return rec, nil
+	}
+	theirs := Question{Text: rec.Question, Options: rec.Options, Concepts: rec.Scope.Concepts, Files: rec.Scope.Files, Repo: rec.Repo}
+	switch d.memory.Same(theirs, p.query().Question()).Verdict {
+	case VerdictSame, VerdictLikely:
+		return rec, nil
+	}
+	return AskRecord{}, &Error{
+		Code: CodeInvalid, ID: rec.ID,
+		Message: "question: this is not the question of decisionRef; send the identical question, or leave decisionRef out to ask another",
+	}
+}
+
+// released reports whether an ask no longer answers the same request, so that it is asked anew.
+func (t *tx) released(rec AskRecord) (bool, error) {
+	if rec.LotID == "" || rec.Purged {
+		return true, nil
+	}
+	lot, err := t.Lot(rec.LotID)
+	if err != nil {
+		return false, err
+	}
+	if lot.Purged {
+		return true, nil
+	}
+	if lot.Status != StatusAnswered {
+		return false, nil
+	}
+	var dec Decision
+	if lot.DecisionID != "" {
+		if dec, err = t.Decision(lot.DecisionID); err != nil {
+			return false, err
+		}
+		if dec.Stands(VerbWrong) {
+			return true, nil
+		}
+	}
+	if rec.ReturnedAt.IsZero() || t.now.Sub(rec.ReturnedAt) < releaseAfter {
+		return false, nil
+	}
+	if rec.Deictic || lot.DecisionID == "" {
+		return rec.Deictic, nil
+	}
+	fresh := dec.FreshnessAt(t.now)
+	return dec.Stands(VerbAskNextTime) || fresh == Expired || fresh == Stale, nil
+}
+
+// put records a request that takes nothing up again: from memory, in an open lot, or in a new one.
+func (d *Desk) put(t *tx, p placement) (AskRecord, error) {
+	rec := p.record(t.ids.new("ask_"), t.now)
+
+	if from, ok, err := t.uncollected(p); err != nil {
+		return rec, err
+	} else if ok {
+		return t.handOver(from, rec)
+	}
+
+	// An open lot with this very key is joined even where memory has an answer by now: it is the
+	// same ask, and its human is already looking at it.
+	open, err := t.FindLots(LotQuery{Status: StatusOpen, Kind: KindDecision, Key: p.key})
+	if err != nil {
+		return rec, err
+	}
+	for _, lot := range open {
+		if lot.fits(rec.Scope) {
+			return t.join(lot, rec, d.sameKey(lot, rec))
+		}
+	}
+
+	for _, m := range p.recalled.Matches {
+		if m.ReuseGuidance != Apply {
+			continue
+		}
+		dec, err := t.Decision(m.DecisionID)
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return rec, err
+		}
+		if dec.Obstacle(p.query(), t.now) == "" {
+			return t.reuse(p, rec, dec)
+		}
+	}
+	return d.group(t, rec, p.ask, t.pinned(p.recalled.Matches))
+}
+
+// sameKey compares an ask with an open lot that has its key. Where the wording means something only in
+// its place, the human sees that two agents said it.
+func (d *Desk) sameKey(lot Lot, rec AskRecord) Comparison {
+	c := d.memory.Same(lot.question(), rec.question())
+	if c.Verdict == VerdictLikely {
+		return c
+	}
+	return Comparison{Verdict: VerdictSame}
+}
+
+func (a AskRecord) question() Question {
+	return Question{Text: a.Question, Options: a.Options, Concepts: a.Scope.Concepts, Files: a.Scope.Files, Repo: a.Scope.Repo}
+}
+
+// uncollected finds an answer to the same request of the same credential on another thread that was never
+// returned: the agent was restarted and has another thread by now.
+func (t *tx) uncollected(p placement) (AskRecord, bool, error) {
+	asks, err := t.FindAsks(AskQuery{Key: p.key, Credential: p.agent.Credential, Newest: true, Limit: 1000})
+	if err != nil {
+		return AskRecord{}, false, err
+	}
+	for _, a := range asks {
+		if !a.ReturnedAt.IsZero() || a.LotID == "" || a.Thread == p.agent.Thread || !RepoFits(a.Scope, p.scope()) {
+			continue
+		}
+		lot, err := t.Lot(a.LotID)
+		if err != nil {
+			return AskRecord{}, false, err
+		}
+		if lot.Status != StatusAnswered {
+			continue
+		}
+		if released, err := t.released(a); err != nil || released {
+			if err != nil {
+				return AskRecord{}, false, err
+			}
+			continue
+		}
+		return a, true, nil
+	}
+	return AskRecord{}, false, nil
+}
+
+// handOver gives an uncollected answer to the new thread: an ask of its own in the same, answered lot.
+// The old one counts as returned, so that no third thread gets it too.
+func (t *tx) handOver(from, rec AskRecord) (AskRecord, error) {
+	lot, err := t.Lot(from.LotID)
+	if err != nil {
+		return rec, err
+	}
+	rec.LotID, rec.DecisionID, rec.Verdict, rec.Differs, rec.Revision = lot.ID, from.DecisionID, from.Verdict, from.Differs, lot.Revision
+	if err := t.putAsk(&rec, EventAskJoined); err != nil {
+		return rec, err
+	}
+	from.ReturnedAt = t.now
+	return rec, t.PutAsk(from)
+}
+
+// putAsk records an ask with the event that says so.
+func (t *tx) putAsk(rec *AskRecord, kind EventKind) error {
+	e, err := t.append(Event{
+		Kind: kind, Lot: rec.LotID, Asks: []string{rec.ID}, Decision: rec.DecisionID,
+		Actor: rec.Credential, Via: rec.Via, Digest: digestOf(*rec),
+	})
+	if err != nil {
+		return err
+	}
+	rec.Seq = e.Seq
+	return t.PutAsk(*rec)
+}
+
+// join puts an ask into an open lot.
+func (t *tx) join(lot Lot, rec AskRecord, c Comparison) (AskRecord, error) {
+	lot, rec = lot.joined(rec, c, t.now)
+	if err := t.putAsk(&rec, EventAskJoined); err != nil {
+		return rec, err
+	}
+	return rec, t.PutLot(lot)
+}
+
+// reuse records that an ask was answered from memory. The thread's earlier reuse of the same decision
+// is returned again instead of recording another.
+func (t *tx) reuse(p placement, rec AskRecord, dec Decision) (AskRecord, error) {
+	own, err := t.FindAsks(AskQuery{Key: p.key, Thread: p.agent.Thread, Credential: p.agent.Credential, Newest: true, Limit: 1})
+	if err != nil {
+		return rec, err
+	}
+	if len(own) == 1 && own[0].Reused != nil && own[0].DecisionID == dec.ID && own[0].Reused.Answer == dec.Answer {
+		return own[0], nil
+	}
+	rec.DecisionID, rec.Verdict, rec.ReturnedAt = dec.ID, VerdictSame, t.now
+	rec.Reused = &Reuse{Answer: dec.Answer, FreeText: dec.FreeText, By: dec.By, At: dec.ConfirmedAt, ReceiptID: t.ids.new("rcpt_")}
+	if err := t.putAsk(&rec, EventAskReused); err != nil {
+		return rec, err
+	}
+	return rec, t.putReceipt(Receipt{
+		ID: rec.Reused.ReceiptID, Kind: string(OutcomeReused), Ask: rec.ID, Decision: dec.ID,
+		QuestionDigest: textDigest(rec.Question), Answer: dec.Answer, DecidedBy: dec.By, At: dec.ConfirmedAt,
+	}, *t.head)
+}
+
+// pinned keeps the precedents that a card shows: at most three, of decisions that are still live, and never
+// with more than confirm, since a human is asked after all.
+func (t *tx) pinned(matches []Match) []Match {
+	var out []Match
+	for _, m := range matches {
+		dec, err := t.Decision(m.DecisionID)
+		if err != nil || !dec.Live() || len(out) == maxPinned {
+			continue
+		}
+		if m.ReuseGuidance == Apply {
+			m.ReuseGuidance = Confirm
+			m.Reason = strings.TrimSpace(m.Reason + " " + dec.Obstacle(Query{}, t.now))
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+const (
+	maxPinned  = 3
+	maxRelated = 3
+)
+
+// group puts an ask into an open lot that asks the same, or into one of its own.
+func (d *Desk) group(t *tx, rec AskRecord, ask Ask, pinned []Match) (AskRecord, error) {
+	open, err := t.FindLots(LotQuery{Status: StatusOpen, Kind: KindDecision})
+	if err != nil {
+		return rec, err
+	}
+	var into Lot
+	var how Comparison
+	var related []Link
+	for _, lot := range open {
+		c := d.memory.Same(lot.question(), rec.question())
+		fits := (c.Verdict == VerdictSame || c.Verdict == VerdictLikely) &&
+			CompatibleOptions(lot.Options, rec.Options) && lot.fits(rec.Scope)
+		switch {
+		case fits && (how.Verdict == VerdictNone || how.Verdict == VerdictLikely && c.Verdict == VerdictSame):
+			into, how = lot, c
+		case !fits && c.Verdict != VerdictNone && len(related) < maxRelated:
+			related = append(related, Link{LotID: lot.ID, Question: lot.Question, Differs: differs(c, lot, rec)})
+		}
+	}
+	if how.Verdict != VerdictNone {
+		return t.join(into, rec, how)
+	}
+	return t.open(rec, ask, pinned, related)
+}
+
+// differs says why a lot that asks alike was not joined.
+func differs(c Comparison, lot Lot, rec AskRecord) string {
+	switch {
+	case c.Differs != "" && c.Verdict == VerdictRelated:
+		return c.Differs
+	case !CompatibleOptions(lot.Options, rec.Options):
+		return "other options"
+	default:
+		return "another scope"
+	}
+}
+
+// open makes a lot for an ask.
+func (t *tx) open(rec AskRecord, ask Ask, pinned []Match, related []Link) (AskRecord, error) {
+	if err := t.ensureStream(ask.Stream); err != nil {
+		return rec, err
+	}
+	lot := Lot{
+		ID: t.ids.new("lot_"), Status: StatusOpen, Kind: ask.Kind, Key: rec.Key,
+		Question: rec.Question, Options: rec.Options, Recommendation: rec.Recommendation,
+		Context: rec.Context, Affected: ask.Affected, Stream: ask.Stream,
+		Concepts: rec.Scope.Concepts, Files: rec.Scope.Files, Repo: rec.Scope.Repo,
+		Deictic: rec.Deictic, Pinned: pinned, Related: related, CreatedAt: t.now, UpdatedAt: t.now,
+	}
+	if lot.Kind == KindApproval {
+		lot.Title = lot.Question
+		lot.ExpiresAt = t.now.Add(ask.Expires)
+	} else if err := t.earlier(&lot); err != nil {
+		return rec, err
+	}
+	lot, rec = lot.joined(rec, Comparison{Verdict: VerdictSame}, t.now)
+	if err := t.putAsk(&rec, EventLotOpened); err != nil {
+		return rec, err
+	}
+	lot.Seq = rec.Seq
+	return rec, t.PutLot(lot)
+}
+
+// earlier notes on a new lot that the same question was dismissed before.
+func (t *tx) earlier(lot *Lot) error {
+	past, err := t.FindLots(LotQuery{Status: StatusDismissed, Kind: KindDecision, Key: lot.Key, Newest: true, Limit: 1})
+	if err == nil && len(past) == 1 && past[0].scope().Fits(lot.scope()) {
+		lot.Earlier = past[0].Dismissed
+	}
+	return err
+}
+
+// reused is the outcome of an ask that was answered from memory.
+func (d *Desk) reused(ctx context.Context, agent Agent, rec AskRecord) (Outcome, error) {
+	o := Outcome{
+		Status: OutcomeReused, AskID: rec.ID, DecisionID: rec.DecisionID, DecidedBy: &rec.Reused.By,
+		Answer: rec.Reused.Answer, FreeText: rec.Reused.FreeText,
+		Correction: guide(rec.DecisionID), Trace: trace(agent.Workspace, rec.Seq),
+	}
+	err := d.view(ctx, agent.Workspace, func(t *tx) error {
+		dec, err := t.Decision(rec.DecisionID)
+		if err != nil {
+			return err
+		}
+		o.Note = dec.Note
+		r, err := t.receiptByID(rec.Reused.ReceiptID)
+		o.Receipt = &r
+		return err
+	})
+	return o, err
+}
+
+// guide tells how a human corrects a decision.
+func guide(decision string) *CorrectionGuide {
+	return &CorrectionGuide{DecisionID: decision, Verbs: Verbs(), Command: "revue correct " + decision + " VERB"}
+}
+
+// trace is an opaque pointer to the journal event an outcome came from.
+func trace(workspace string, seq Seq) string { return "journal:" + workspace + ":" + itoa(int64(seq)) }
+
+// wait parks the call until its lot has ended, the deadline has passed, or the desk drains.
+func (d *Desk) wait(ctx context.Context, agent Agent, rec AskRecord, deadline time.Time) (Outcome, error) {
+	parked := false
+	for {
+		o, moved, done, err := d.waitOn(ctx, agent, &rec, deadline, &parked)
+		if err != nil || done {
+			return o, err
+		}
+		if !moved {
+			return d.pending(rec), nil
+		}
+	}
+}
+
+func (d *Desk) pending(rec AskRecord) Outcome {
+	return Outcome{Status: OutcomePending, AskID: rec.ID, LotID: rec.LotID, RetryAfter: time.Second}
+}
+
+// waitOn waits on the lot that the ask is in, until it has ended (done), the ask was moved to another
+// (moved), or the wait is over (neither).
+func (d *Desk) waitOn(ctx context.Context, agent Agent, rec *AskRecord, deadline time.Time, parked *bool) (o Outcome, moved, done bool, err error) {
+	on := topic{agent.Workspace, rec.LotID}
+	w := d.waiters.add(on) // before the first read
+	defer d.waiters.remove(on, w)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	<-timer.C
+	for {
+		lot, now, err := d.state(ctx, agent, rec, *parked)
+		if err != nil {
+			return Outcome{}, false, false, err
+		}
+		if rec.LotID != on.lot {
+			return Outcome{}, true, false, nil
+		}
+		if lot.Status != StatusOpen {
+			o, done, err := d.deliver(ctx, agent, *rec, lot, now, parked)
+			if err != nil || done {
+				return o, false, done, err
+			}
+			// Calls parked elsewhere claim first: look again when they had their time.
+			timer.Reset(claimGrace / 4)
+		} else {
+			*parked = true
+			left := time.Until(deadline)
+			if left <= 0 || d.drained() {
+				return Outcome{}, false, false, nil
+			}
+			if !lot.ExpiresAt.IsZero() {
+				left = min(left, lot.ExpiresAt.Sub(now))
+			}
+			if d.watching.Load() == 0 {
+				left = min(left, pollEvery)
+			}
+			timer.Reset(max(left, 0))
+		}
+		select {
+		case <-w.ch:
+		case <-timer.C:
+		case <-d.draining:
+		case <-ctx.Done():
+			return Outcome{}, false, false, ctx.Err()
+		}
+	}
+}
+
+// pollEvery is how often a wait looks at the store while no Watch is in force.
+const pollEvery = time.Second
+
+// state reads what an ask has come to. A call that was parked looks at its credential again: one that
+// was revoked meanwhile gets nothing.
+func (d *Desk) state(ctx context.Context, agent Agent, rec *AskRecord, parked bool) (lot Lot, now time.Time, err error) {
+	if parked {
+		if err := d.stillValid(ctx, agent); err != nil {
+			return lot, now, err
+		}
+	}
+	err = d.view(ctx, agent.Workspace, func(t *tx) error {
+		got, err := t.Ask(rec.ID)
+		if err != nil {
+			return err
+		}
+		*rec = got
+		lot, err = t.Lot(got.LotID)
+		now = t.now
+		lot = lot.At(now)
+		return err
+	})
+	return lot, now, err
+}
+
+// deliver turns an ended lot into the outcome of a call. It is not done where an approval's outcome has to
+// wait for the calls that were parked on it.
+func (d *Desk) deliver(ctx context.Context, agent Agent, rec AskRecord, lot Lot, now time.Time, parked *bool) (Outcome, bool, error) {
+	if lot.Kind == KindApproval {
+		if !*parked && now.Sub(lot.endedAt()) < claimGrace {
+			if d.drained() {
+				return d.pending(rec), true, nil
+			}
+			return Outcome{}, false, nil
+		}
+		var err error
+		if lot, err = d.claim(ctx, agent, lot.ID, *parked); err != nil {
+			return Outcome{}, false, err
+		}
+	} else if !agent.Acknowledges && rec.ReturnedAt.IsZero() {
+		if err := d.returns.mark(ctx, d, agent.Workspace, rec.ID); err != nil {
+			return Outcome{}, false, err
+		}
+	}
+	o, err := d.outcome(ctx, agent, rec, lot)
+	return o, err == nil, err
+}
+
+func (d *Desk) outcome(ctx context.Context, agent Agent, rec AskRecord, lot Lot) (Outcome, error) {
+	o := Outcome{AskID: rec.ID, LotID: lot.ID, Trace: trace(agent.Workspace, lot.Seq)}
+	switch lot.Status {
+	case StatusAnswered:
+		o.Status = OutcomeAnswered
+		o.Answer, o.FreeText, o.Note, o.DecidedBy = lot.Answer.Value, lot.Answer.FreeText, lot.Answer.Note, &lot.Answer.By
+		if lot.DecisionID != "" {
+			o.DecisionID, o.Correction = lot.DecisionID, guide(lot.DecisionID)
+		}
+	case StatusDismissed:
+		o.Status = OutcomeDismissed
+		o.Reason, o.DecidedBy = lot.Dismissed.Reason, &lot.Dismissed.By
+	case StatusExpired:
+		o.Status = OutcomeExpired
+	case StatusOpen:
+		return d.pending(rec), nil
+	}
+	if lot.ReceiptID == "" {
+		return o, nil
+	}
+	err := d.view(ctx, agent.Workspace, func(t *tx) error {
+		r, err := t.receiptByID(lot.ReceiptID)
+		o.Receipt = &r
+		return err
+	})
+	return o, err
+}
+
+// approval is Request of the second kind. While the card is open the same call of the same caller waits
+// on it; an outcome that no parked call got is collected once; after that the call is a new card.
+func (d *Desk) approval(ctx context.Context, agent Agent, ask Ask, deadline time.Time) (Outcome, error) {
+	p := placement{agent: agent, ask: ask, key: ask.key()}
+	for {
+		var rec AskRecord
+		err := d.update(ctx, agent.Workspace, func(t *tx) (err error) {
+			if rec, err = t.card(p); err != nil || rec.ID != "" {
+				return err
+			}
+			id := t.ids.new("ask_")
+			if have, err := t.Ask(id); err == nil {
+				rec = have // an unknown commit that did happen
+				return nil
+			}
+			rec, err = t.open(p.record(id, t.now), ask, nil, nil)
+			if err != nil {
+				return err
+			}
+			lot, err := t.Lot(rec.LotID)
+			if err != nil {
+				return err
+			}
+			lot.Caller = agent.caller()
+			return t.PutLot(lot)
+		})
+		if err != nil {
+			return Outcome{}, err
+		}
+		o, err := d.wait(ctx, agent, rec, deadline)
+		if !errors.Is(err, errClaimed) {
+			return o, err
+		}
+	}
+}
+
+// errClaimed says that the outcome of an approval went to another call.
+var errClaimed = errors.New("the outcome went to another call")
+
+// card finds the card that a call of this caller waits on or collects.
+func (t *tx) card(p placement) (AskRecord, error) {
+	lots, err := t.FindLots(LotQuery{Kind: KindApproval, Key: p.key, Newest: true})
+	if err != nil {
+		return AskRecord{}, err
+	}
+	i := slices.IndexFunc(lots, func(l Lot) bool { return l.Caller == p.agent.caller() })
+	if i < 0 {
+		return AskRecord{}, nil
+	}
+	lot := lots[i].At(t.now)
+	if _, free := lot.claim(false, t.now); lot.Status != StatusOpen && !free || lot.Purged {
+		return AskRecord{}, nil
+	}
+	asks, err := t.FindAsks(AskQuery{Lot: lot.ID, Limit: 1})
+	if err != nil || len(asks) == 0 {
+		return AskRecord{}, err
+	}
+	return asks[0], nil
+}
+
+// claim takes the outcome of an approval for one call, before the call hears of it: whoever is killed in
+// between asks again, and nobody acts twice on one approval.
+func (d *Desk) claim(ctx context.Context, agent Agent, lotID string, parked bool) (Lot, error) {
+	var lot Lot
+	err := d.update(ctx, agent.Workspace, func(t *tx) (err error) {
+		if lot, err = t.Lot(lotID); err != nil {
+			return err
+		}
+		lot = lot.At(t.now)
+		claimed, ok := lot.claim(parked, t.now)
+		if !ok {
+			return errClaimed
+		}
+		lot = claimed
+		return t.PutLot(lot)
+	})
+	return lot, err
+}
