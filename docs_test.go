@@ -138,6 +138,25 @@ func hasHeading(text, anchor string) bool {
 	return false
 }
 
+// commands returns what the documents tell a reader to type: code spans, and lines of shell blocks.
+func commands(t *testing.T) map[string][]string {
+	t.Helper()
+	code := regexp.MustCompile("`([^`\n]+)`")
+	out := map[string][]string{}
+	for name, text := range documents(t) {
+		prose, blocks := markdown(name, text)
+		for _, m := range code.FindAllStringSubmatch(prose, -1) {
+			out[name] = append(out[name], m[1])
+		}
+		for _, b := range blocks {
+			if b.lang == "sh" {
+				out[name] = append(out[name], strings.Split(b.text, "\n")...)
+			}
+		}
+	}
+	return out
+}
+
 // TestDocsCommands checks that the make targets and the packages that documents name exist.
 func TestDocsCommands(t *testing.T) {
 	makefile, err := os.ReadFile("Makefile")
@@ -146,27 +165,66 @@ func TestDocsCommands(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^([a-z-]+):.*## `).FindAllStringSubmatch(string(makefile), -1) {
 		targets[m[1]] = true
 	}
-	code := regexp.MustCompile("`([^`\n]+)`")
-	target := regexp.MustCompile(`^make ([a-z-]+)`)
+	run := regexp.MustCompile(`^make ([a-z -]+)`)
 	pkg := regexp.MustCompile(`go (?:run|test|build|install) (?:-\S+ )*(\./\S+)`)
-	for name, text := range documents(t) {
-		prose, blocks := markdown(name, text)
-		var commands []string
-		for _, m := range code.FindAllStringSubmatch(prose, -1) {
-			commands = append(commands, m[1])
-		}
-		for _, b := range blocks {
-			if b.lang == "sh" {
-				commands = append(commands, strings.Split(b.text, "\n")...)
-			}
-		}
-		for _, c := range commands {
-			if m := target.FindStringSubmatch(c); m != nil && !targets[m[1]] {
-				t.Errorf("%s says %q: the Makefile has no such target", name, c)
+	for name, list := range commands(t) {
+		for _, c := range list {
+			if m := run.FindStringSubmatch(c); m != nil {
+				for _, target := range strings.Fields(m[1]) {
+					if !targets[target] {
+						t.Errorf("%s says %q: the Makefile has no target %s", name, c, target)
+					}
+				}
 			}
 			if m := pkg.FindStringSubmatch(c); m != nil && m[1] != "./..." {
 				if _, err := os.Stat(strings.TrimSuffix(m[1], "/...")); err != nil {
 					t.Errorf("%s says %q: there is no such package", name, c)
+				}
+			}
+		}
+	}
+}
+
+// TestDocsProgram checks that the commands and flags of revue that documents name exist.
+func TestDocsProgram(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program: left out by -short")
+	}
+	program := filepath.Join(t.TempDir(), "revue")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/revue").CombinedOutput()
+	require.NoError(t, err, string(out))
+	help := func(args ...string) string {
+		cmd := exec.CommandContext(t.Context(), program, append(args, "--help")...)
+		cmd.Env = []string{"HOME=" + t.TempDir()}
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+		return string(out)
+	}
+	known := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^  ([a-z]+) {2,}\S`).FindAllStringSubmatch(help(), -1) {
+		known[m[1]] = true
+	}
+	require.True(t, known["serve"], help())
+
+	call := regexp.MustCompile(`^(?:go run \./cmd/)?revue ([a-z]+)(.*)`)
+	flags := regexp.MustCompile(`--[a-z][a-z-]+`)
+	for name, list := range commands(t) {
+		for _, c := range list {
+			m := call.FindStringSubmatch(c)
+			if m == nil {
+				continue
+			}
+			if !known[m[1]] {
+				t.Errorf("%s says %q: revue has no such command", name, c)
+				continue
+			}
+			args := []string{m[1]}
+			if sub := strings.Fields(m[2]); m[1] == "token" && len(sub) > 0 {
+				args = append(args, strings.Split(sub[0], "|")[0])
+			}
+			for _, flag := range flags.FindAllString(m[2], -1) {
+				if !strings.Contains(help(args...), flag) {
+					t.Errorf("%s says %q: there is no flag %s", name, c, flag)
 				}
 			}
 		}

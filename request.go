@@ -143,12 +143,15 @@ func (c *decider) Request(ctx context.Context, ask Ask) (Outcome, error) {
 		return c.desk.approval(ctx, agent, ask, deadline)
 	}
 	p := placement{agent: agent, ask: ask, key: ask.key()}
-	rec, err := c.desk.place(ctx, p)
+	rec, fresh, err := c.desk.place(ctx, p)
 	if err != nil {
 		return Outcome{}, err
 	}
 	if rec.Reused != nil {
 		return c.desk.reused(ctx, agent, rec)
+	}
+	if fresh && ask.Wait == 0 {
+		return c.desk.pending(rec), nil // it was open when it was committed
 	}
 	return c.desk.wait(ctx, agent, rec, deadline)
 }
@@ -215,22 +218,23 @@ var errAgain = errors.New("remembered decisions changed")
 // maxRecalls bounds how often place starts over before it recalls inside the transaction.
 const maxRecalls = 5
 
-// place finds the ask, or the decision, that the request belongs to, and records it.
-func (d *Desk) place(ctx context.Context, p placement) (AskRecord, error) {
-	var rec AskRecord
+// place finds the ask, or the decision, that the request belongs to, and records it. It says whether the ask
+// is a fresh one in an open lot.
+func (d *Desk) place(ctx context.Context, p placement) (rec AskRecord, fresh bool, err error) {
 	found := false
-	err := d.view(ctx, p.agent.Workspace, func(t *tx) (err error) {
+	err = d.view(ctx, p.agent.Workspace, func(t *tx) (err error) {
 		rec, found, err = d.resume(t, p)
 		return err
 	})
 	if err != nil || found {
-		return rec, err
+		return rec, false, err
 	}
 	for try := 1; ; try++ {
 		if p.recalled, err = d.recall(ctx, source{d, p.agent.Workspace}, p.query()); err != nil {
-			return AskRecord{}, err
+			return rec, false, err
 		}
 		err = d.update(ctx, p.agent.Workspace, func(t *tx) (err error) {
+			fresh = false
 			if rec, found, err = d.resume(t, p); err != nil || found {
 				return err
 			}
@@ -246,20 +250,17 @@ func (d *Desk) place(ctx context.Context, p placement) (AskRecord, error) {
 				}
 			}
 			rec, err = d.put(t, p)
+			fresh = rec.Reused == nil && rec.DecisionID == ""
 			return err
 		})
 		if !errors.Is(err, errAgain) {
-			return rec, err
+			return rec, fresh, err
 		}
 	}
 }
 
 // recall asks the memory. A memory that fails costs a human a question, never an agent its ask.
 func (d *Desk) recall(ctx context.Context, src Source, q Query) (Recalled, error) {
-	before, err := src.Head(ctx)
-	if err != nil {
-		return Recalled{}, err
-	}
 	got, err := d.memory.Recall(ctx, src, q)
 	if err == nil {
 		return got, nil
@@ -268,8 +269,11 @@ func (d *Desk) recall(ctx context.Context, src Source, q Query) (Recalled, error
 		return Recalled{}, ctx.Err()
 	}
 	d.log.ErrorContext(ctx, "recall failed; the human is asked", "workspace", src.Workspace(), "err", err)
-	return Recalled{Seq: before}, nil
+	return Recalled{Seq: nothingRecalled}, nil
 }
+
+// nothingRecalled is past every event: what was not recalled can't be out of date.
+const nothingRecalled Seq = 1<<63 - 1
 
 // txSource reads through a transaction.
 type txSource struct{ t *tx }

@@ -1,0 +1,130 @@
+# The one place that knows how this project is built, tested and checked. "make help" lists the targets.
+#
+# Tools are pinned here, built into ./bin on first use and never named in go.mod.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+GOLANGCI_LINT_VERSION := v2.15.0
+GOFUMPT_VERSION := v0.12.0
+BENCHSTAT_VERSION := v0.0.0-20260908200009-22c9c6c9d4da
+
+BIN := $(CURDIR)/bin
+GOLANGCI_LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
+GOFUMPT := $(BIN)/gofumpt-$(GOFUMPT_VERSION)
+BENCHSTAT := $(BIN)/benchstat-$(BENCHSTAT_VERSION)
+
+TIMEOUT ?= 20m
+FUZZTIME ?= 30s
+BENCH ?= .
+BENCHCOUNT ?= 1
+# go test flags of your own: make test ARGS='-run Contract -v'
+ARGS ?=
+PKG ?= ./...
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+.PHONY: fmt
+fmt: $(GOFUMPT) ## format the Go code
+	$(GOFUMPT) -w .
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) ## run the linters of .golangci.yml
+	$(GOLANGCI_LINT) config verify
+	$(GOLANGCI_LINT) run ./...
+
+.PHONY: test
+test: ## run all tests; ends with what was skipped, and why
+	REVUE_INSTALL=1 go run ./internal/testsummary -nocgo ./storage/sqlite/... -count=1 -timeout $(TIMEOUT) $(ARGS) $(PKG)
+
+.PHONY: race
+race: ## run the tests under the race detector, in random order, and the short ones three times
+	go test -race -shuffle=on -timeout $(TIMEOUT) $(ARGS) $(PKG)
+	go test -short -race -count=3 -timeout $(TIMEOUT) $(ARGS) $(PKG)
+
+.PHONY: cover
+cover: ## measure how much of each package the tests reach, and of all
+	@mkdir -p dist
+	go test -timeout $(TIMEOUT) -coverpkg=./... -coverprofile=dist/coverage.out $(ARGS) $(PKG)
+	go tool cover -func=dist/coverage.out | tail -n 1
+
+.PHONY: bench
+bench: $(BENCHSTAT) ## run the benchmarks (BENCH=regexp, BENCHCOUNT=n) and tabulate them; keeps dist/bench.txt
+	@mkdir -p dist
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(BENCHCOUNT) -timeout 60m $(PKG) | tee dist/bench.txt
+	$(BENCHSTAT) dist/bench.txt
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (30s)
+	@found=0; \
+	for pkg in $$(go list ./...); do \
+		listed=$$(go test -list '^Fuzz' $$pkg); \
+		for target in $$(grep '^Fuzz' <<<"$$listed" || true); do \
+			found=$$((found + 1)); \
+			echo "== $$pkg $$target"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
+		done; \
+	done; \
+	echo "$$found fuzz targets ran $(FUZZTIME) each"; \
+	test $$found -gt 0
+
+.PHONY: generate
+generate: ## write generated files and golden dependency lists anew
+	go generate ./...
+	go test -count=1 -run '^TestDependencies$$' . -update
+
+.PHONY: verify
+verify: $(GOFUMPT) ## check that what is generated, tidied and formatted is committed as it should be
+	@echo "-- go.mod and go.sum are tidy"
+	go mod tidy -diff
+	go mod verify
+	@echo "-- go vet"
+	go vet ./...
+	@echo "-- formatted"
+	@unformatted=$$($(GOFUMPT) -l .); if [ -n "$$unformatted" ]; then echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; fi
+	@echo "-- go generate changes nothing"
+	@before=$$(.ci/tree-sum); go generate ./...; after=$$(.ci/tree-sum); \
+		if [ "$$before" != "$$after" ]; then echo "go generate changed files: commit what it wrote"; git status --short || true; exit 1; fi
+	@echo "-- imports, dependencies, documents and the tree itself"
+	go test -count=1 -run '^(TestImports|TestImportRules|TestDependencies|TestTree.*|TestDocs.*)$$' .
+
+.PHONY: conformance
+conformance: ## run the official MCP conformance suite against "revue serve" (needs npm)
+	REVUE_REQUIRE_ALL=1 go test -count=1 -v -timeout $(TIMEOUT) ./internal/conformance
+
+.PHONY: examples
+examples: ## run the examples and their tests
+	go test -count=1 -timeout $(TIMEOUT) ./examples/...
+
+.PHONY: docs
+docs: ## check the documents: links, Go code; and print where each package's documentation is
+	go test -count=1 -run '^TestDocs' .
+	@go list -f '{{.ImportPath}}: {{.Doc}}' ./...
+
+.PHONY: ci
+ci: ## what continuous integration runs
+	bash .ci/run
+
+.PHONY: clean
+clean: ## remove what the other targets leave: ./bin, ./dist and ./.cache
+	rm -rf bin dist .cache
+
+$(GOLANGCI_LINT):
+	$(call install,github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION),golangci-lint)
+
+$(GOFUMPT):
+	$(call install,mvdan.cc/gofumpt@$(GOFUMPT_VERSION),gofumpt)
+
+$(BENCHSTAT):
+	$(call install,golang.org/x/perf/cmd/benchstat@$(BENCHSTAT_VERSION),benchstat)
+
+# install builds a tool outside of this module and names it by its version.
+define install
+@mkdir -p $(BIN)
+cd / && GOBIN=$(BIN)/new GOFLAGS= go install $(1)
+mv $(BIN)/new/$(2) $@ && rmdir $(BIN)/new
+endef

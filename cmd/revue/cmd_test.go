@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/revuehq/revue"
+)
+
+func TestHarness(t *testing.T) {
+	for _, h := range harnesses {
+		for _, v := range h.vars {
+			name, variable := harness(func(key string) string {
+				if key == v {
+					return "1"
+				}
+				return ""
+			})
+			require.Equal(t, h.name, name)
+			require.Equal(t, v, variable)
+		}
+	}
+	// What editors and shells set for a human, too.
+	human := map[string]string{
+		"TERM": "xterm", "CURSOR_TRACE_ID": "x", "CLAUDE_CODE_SSE_PORT": "1", "TERM_PROGRAM": "vscode",
+		"VSCODE_PID": "1", "CODEX_HOME": "/x", "GEMINI_API_KEY": "x", "CI": "true",
+	}
+	name, _ := harness(func(key string) string { return human[key] })
+	require.Empty(t, name)
+}
+
+// TestHumanOnly walks every command: each that changes something refuses to run for an agent, and says so
+// before it touches anything.
+func TestHumanOnly(t *testing.T) {
+	args := map[string][]string{
+		"revue answer":           {"lot_x", "yes"},
+		"revue dismiss":          {"lot_x"},
+		"revue reopen":           {"lot_x"},
+		"revue correct":          {"dec_x", "wrong"},
+		"revue purge":            {"dec_x", "--yes"},
+		"revue token create":     {"--kind", "agent"},
+		"revue token revoke":     {"tok_x"},
+		"revue workspace create": {"w"},
+	}
+	looks := map[string]bool{
+		"revue inbox": true, "revue why": true, "revue token list": true, "revue workspace list": true,
+		"revue verify": true, "revue version": true, "revue serve": true, "revue mcp": true, "revue token": true, "revue workspace": true,
+	}
+	a := &app{world: &world{}}
+	for _, c := range a.root().Commands() {
+		for _, c := range append(c.Commands(), c) {
+			path := c.CommandPath()
+			if looks[path] {
+				continue
+			}
+			rest, ok := args[path]
+			require.True(t, ok, "%s: say whether it only looks", path)
+			var out, diag bytes.Buffer
+			code := run(t.Context(), &world{
+				args: append(strings.Fields(path)[1:], rest...),
+				env: func(key string) string {
+					return map[string]string{"CODEX_SANDBOX": "seatbelt", "REVUE_DB": t.TempDir() + "/none.db"}[key]
+				},
+				stdin: io.NopCloser(strings.NewReader("")), stdout: &out, stderr: &diag,
+			})
+			require.Equal(t, exitFailed, code, path)
+			require.Contains(t, diag.String(), "CODEX_SANDBOX")
+			require.Equal(t, 1, strings.Count(diag.String(), "\n"))
+			require.Empty(t, out.String())
+		}
+	}
+}
+
+func TestExitCode(t *testing.T) {
+	for _, tc := range []struct {
+		err  error
+		want int
+	}{
+		{nil, exitDone},
+		{errors.New("unknown flag"), exitMisused},
+		{failure{misuse("no")}, exitMisused},
+		{failure{revue.ErrInvalid}, exitMisused},
+		{failure{fmt.Errorf("why: %w", revue.ErrNotFound)}, exitNotFound},
+		{failure{revue.ErrConflict}, exitFailed},
+		{failure{revue.ErrUnavailable}, exitFailed},
+		{failure{errors.New("no route")}, exitFailed},
+	} {
+		require.Equal(t, tc.want, exitCode(tc.err), "%v", tc.err)
+	}
+}
+
+func TestParseWhen(t *testing.T) {
+	for _, tc := range []struct {
+		in   string
+		want when
+	}{
+		{"36h", when{after: 36 * time.Hour}},
+		{"1h30m", when{after: 90 * time.Minute}},
+		{"30d", when{after: 30 * 24 * time.Hour}},
+		{"2027-01-31", when{at: time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)}},
+		{"2027-01-31T12:00:00+02:00", when{at: time.Date(2027, 1, 31, 10, 0, 0, 0, time.UTC)}},
+	} {
+		got, err := parseWhen(tc.in)
+		require.NoError(t, err, tc.in)
+		require.Equal(t, tc.want, got, tc.in)
+	}
+	for _, in := range []string{"", "soon", "0h", "-3h", "0d", "-1d", "d", "1.5d", "9999999d", "2027-02-30", "31.01.2027", "2027-01-31 12:00"} {
+		_, err := parseWhen(in)
+		require.Equal(t, exitMisused, exitCode(err), in)
+	}
+	_, err := when{at: time.Unix(0, 0)}.life(time.Unix(1, 0))
+	require.Error(t, err)
+	d, err := when{at: time.Unix(61, 0)}.life(time.Unix(1, 0))
+	require.NoError(t, err)
+	require.Equal(t, time.Minute, d)
+}
+
+func FuzzParseWhen(f *testing.F) {
+	for _, s := range []string{"36h", "30d", "2027-01-31", "2027-01-31T12:00:00Z", "-1d", "106751d", "106752d"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		w, err := parseWhen(s)
+		if err != nil {
+			require.Equal(t, when{}, w)
+			return
+		}
+		require.NotEqual(t, w.after > 0, !w.at.IsZero(), "one of the two")
+		require.Less(t, w.after, time.Duration(math.MaxInt64))
+	})
+}
+
+func TestShellWord(t *testing.T) {
+	for in, want := range map[string]string{
+		"postgres": "postgres", "v1.2-rc/3": "v1.2-rc/3", "日本": "日本",
+		"": "''", "two words": "'two words'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "-x": "'-x'", "a\u3164b": `a\u{3164}b`,
+	} {
+		require.Equal(t, want, shellWord(in))
+	}
+}
+
+func TestWriteJSON(t *testing.T) {
+	in := map[string]string{"text": "a\u202eb\u009b\u2028\U000e0041 <b> 日本 \x1b\x00é"}
+	var buf bytes.Buffer
+	require.NoError(t, writeJSON(&buf, in))
+	require.Contains(t, buf.String(), `a\u202eb\u009b\u2028\udb40\udc41 <b> 日本 \u001b\u0000é`)
+	var out map[string]string
+	require.NoError(t, json.Unmarshal(buf.Bytes(), &out))
+	require.Equal(t, in, out)
+}
+
+func TestServeURL(t *testing.T) {
+	for _, tc := range []struct {
+		addr, cert string
+		hosts      []string
+		want       string
+	}{
+		{"127.0.0.1:7433", "", nil, "http://127.0.0.1:7433"},
+		{"[::1]:7433", "", nil, "http://[::1]:7433"},
+		{"0.0.0.0:7433", "cert.pem", []string{"revue.example.com"}, "https://revue.example.com:7433"},
+		{"0.0.0.0:7433", "", []string{"revue.example.com:443"}, "http://revue.example.com:443"},
+	} {
+		addr, err := net.ResolveTCPAddr("tcp", tc.addr)
+		require.NoError(t, err)
+		s := &serve{app: &app{}, tlsCert: tc.cert, hosts: tc.hosts}
+		require.Equal(t, tc.want, s.url(fakeListener{addr: addr}))
+	}
+}
+
+type fakeListener struct {
+	net.Listener
+	addr net.Addr
+}
+
+func (f fakeListener) Addr() net.Addr { return f.addr }
+
+func TestMembersWithout(t *testing.T) {
+	l := revue.Lot{ID: "lot_1", Asks: []revue.AskRecord{
+		{ID: "a", Verdict: revue.VerdictSame, Revision: 1},
+		{ID: "b", Verdict: revue.VerdictLikely, Revision: 2},
+		{ID: "c", Verdict: revue.VerdictLikely, Revision: 3},
+		{ID: "d", Verdict: revue.VerdictSame, Revision: 4},
+	}}
+	got, err := membersWithout(l, 2, []string{"a"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"b", "d"}, got, "a likely wording that joined after what was seen is not settled")
+	_, err = membersWithout(l, 2, []string{"x"})
+	require.ErrorIs(t, err, revue.ErrNotFound)
+	_, err = membersWithout(l, 1, []string{"a", "d"})
+	require.Equal(t, exitMisused, exitCode(err))
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/revuehq/revue"
+	"github.com/revuehq/revue/internal/term"
+)
+
+func (a *app) correctCmd() *cobra.Command {
+	var (
+		undo, note string
+		asJSON     bool
+	)
+	cmd := &cobra.Command{
+		Use:   "correct DECISION VERB [WHEN]",
+		Short: "Change how a decision may be reused",
+		Long: `Change how a decision may be reused. VERB is one of
+
+  wrong            withdraw it: it never answers again
+  too_broad        keep it to the very same request
+  only_this_repo   keep it to the repository it was made in
+  ask_next_time    ask the human the next time, with this shown
+  expires_after    end it at WHEN: 36h, 30d, 2027-01-31 or 2027-01-31T12:00:00Z
+
+A date is its beginning in UTC. --undo takes an earlier correction back; "revue why" lists them.`,
+		Example: `  revue correct dec_81ab… wrong --note "we moved off it"
+  revue correct dec_81ab… expires_after 30d
+  revue correct dec_81ab… --undo cor_77…`,
+		Args: cobra.RangeArgs(1, 3),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) != 1 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return verbNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: a.humanOnly(func(cmd *cobra.Command, args []string) error {
+			c, err := correction(args, undo, cmd.Flags().Changed("undo"))
+			if err != nil {
+				return err
+			}
+			c.Note = note
+			return a.onStore(cmd.Context(), func(ctx context.Context, p *plane) error {
+				d, err := p.Reviewer(a.human()).Correct(ctx, c)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return writeJSON(a.stdout, wireDecision(d))
+				}
+				out := &printer{w: a.stdout}
+				if n := len(d.Corrections); n > 0 {
+					out.f("%s:", term.Line(d.ID, 0))
+					showCorrection(out, d.Corrections[n-1], d.Standing())
+				}
+				return out.err
+			})
+		}),
+	}
+	a.localFlags(cmd)
+	f := cmd.Flags()
+	f.StringVar(&undo, "undo", "", "take back this correction instead of making one")
+	f.StringVar(&note, "note", "", "say why")
+	f.BoolVar(&asJSON, "json", false, "write the decision as JSON")
+	return cmd
+}
+
+func verbNames() []string {
+	var names []string
+	for _, v := range revue.Verbs() {
+		names = append(names, string(v))
+	}
+	return names
+}
+
+// correction reads the arguments: DECISION, then VERB and perhaps WHEN, or --undo alone.
+func correction(args []string, undo string, undoing bool) (revue.Correction, error) {
+	c := revue.Correction{DecisionID: args[0], Undoes: undo}
+	switch {
+	case undoing && len(args) > 1:
+		return c, misuse("--undo takes a correction back: leave out the verb")
+	case undoing && undo == "":
+		return c, misuse("--undo: say which correction; \"revue why " + args[0] + "\" lists them")
+	case undoing:
+		return c, nil
+	case len(args) < 2:
+		return c, misuse(fmt.Sprintf("say how to correct it: one of %v", verbNames()))
+	}
+	c.Verb = revue.Verb(args[1])
+	switch {
+	case !slices.Contains(revue.Verbs(), c.Verb):
+		return c, misuse(fmt.Sprintf("%q is no correction: it is one of %v", args[1], verbNames()))
+	case c.Verb != revue.VerbExpiresAfter && len(args) == 3:
+		return c, misuse(args[1] + " takes no time: only expires_after does")
+	case c.Verb != revue.VerbExpiresAfter:
+		return c, nil
+	case len(args) < 3:
+		return c, misuse("expires_after needs a time: 36h, 30d, 2027-01-31 or 2027-01-31T12:00:00Z")
+	}
+	w, err := parseWhen(args[2])
+	c.After, c.Expires = w.after, w.at
+	return c, err
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+
+	"github.com/revuehq/revue"
+	"github.com/revuehq/revue/memory"
+	"github.com/revuehq/revue/storage/sqlite"
+)
+
+// defaultWorkspace is the workspace of a plane that was told no other.
+const defaultWorkspace = "default"
+
+// plane is an open store with the desk over it.
+type plane struct {
+	*revue.Desk
+	store revue.Store
+	path  string
+}
+
+func (p *plane) close() error { return p.store.Close() }
+
+// dbPath returns the database that the flags and the environment name, and whether they name one.
+func (a *app) dbPath() (path string, named bool, err error) {
+	path = a.db
+	if path == "" {
+		path = a.env("REVUE_DB")
+	}
+	if path != "" {
+		if scheme, _, ok := strings.Cut(path, "://"); ok {
+			return "", true, misuse(fmt.Sprintf("--db %s://…: this version keeps its data in an SQLite file; give its path", scheme))
+		}
+		return path, true, nil
+	}
+	data := a.env("XDG_DATA_HOME")
+	if !filepath.IsAbs(data) { // the XDG specification has relative paths ignored
+		home := a.env("HOME")
+		if home == "" {
+			home = a.env("USERPROFILE")
+		}
+		if home == "" {
+			return "", false, misuse("no home folder is known: say where the database is with --db PATH or REVUE_DB")
+		}
+		data = filepath.Join(home, ".local", "share")
+	}
+	return filepath.Join(data, "revue", "revue.db"), false, nil
+}
+
+// localPath returns the database for a command that works on a store directly. It refuses to fall back to the
+// default one where the environment names a plane elsewhere: the command would act on the wrong data.
+func (a *app) localPath() (string, error) {
+	path, named, err := a.dbPath()
+	if err == nil && !named && a.env("REVUE_API_URL") != "" {
+		err = errors.New("REVUE_API_URL names a plane elsewhere, and this version works on a database alone: give --db PATH or REVUE_DB")
+	}
+	return path, err
+}
+
+// open opens the database for a command, and makes it where create says so.
+func (a *app) open(ctx context.Context, create bool) (*plane, error) {
+	path, err := a.localPath()
+	if err != nil {
+		return nil, err
+	}
+	if !create {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, noDatabase(path)
+		}
+	}
+	return openPlane(ctx, path, nil)
+}
+
+func noDatabase(path string) error {
+	return &revue.Error{
+		Code:    revue.CodeNotFound,
+		ID:      path,
+		Message: "there is no database at " + path + `: "revue serve" or "revue mcp --db PATH" makes one`,
+	}
+}
+
+func openPlane(ctx context.Context, path string, log *slog.Logger) (*plane, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of the database: %w", err)
+	}
+	store, err := sqlite.Open(ctx, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &plane{Desk: revue.New(store, memory.New(nil), &revue.Options{Log: log}), store: store, path: path}, nil
+}
+
+// ensureWorkspace makes the workspace where there is none of that name.
+func (p *plane) ensureWorkspace(ctx context.Context, h revue.Human) error {
+	all, err := p.Admin(h).Workspaces(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range all {
+		if w.Name == h.Workspace {
+			return nil
+		}
+	}
+	_, err = p.Admin(h).CreateWorkspace(ctx, h.Workspace)
+	if errors.Is(err, revue.ErrConflict) { // another process was faster
+		return nil
+	}
+	return err
+}
+
+// human is the local user. No credential was checked, and what is decided says so.
+func (a *app) human() revue.Human {
+	return revue.Human{Workspace: a.workspaceName(), ID: "local", Name: a.userName(), Via: revue.LocalVia}
+}
+
+func (a *app) workspaceName() string {
+	for _, name := range []string{a.workspace, a.env("REVUE_WORKSPACE_ID")} {
+		if name != "" {
+			return name
+		}
+	}
+	return defaultWorkspace
+}
+
+func (a *app) userName() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	for _, key := range []string{"USER", "LOGNAME", "USERNAME"} {
+		if name := a.env(key); name != "" {
+			return name
+		}
+	}
+	return "local user"
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/revuehq/revue"
+	"github.com/revuehq/revue/internal/term"
+)
+
+// The exit codes.
+const (
+	exitDone     = 0
+	exitFailed   = 1
+	exitMisused  = 2
+	exitNotFound = 3
+)
+
+// world is all that a command touches besides its database and the network.
+type world struct {
+	args           []string
+	env            func(string) string
+	stdin          io.ReadCloser
+	stdout, stderr io.Writer
+}
+
+// app is one run of the program.
+type app struct {
+	*world
+	db        string // flag --db
+	workspace string // flag --workspace
+}
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, w *world) int {
+	a := &app{world: w}
+	root := a.root()
+	root.SetArgs(w.args)
+	root.SetIn(w.stdin)
+	root.SetOut(w.stdout)
+	root.SetErr(w.stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	_, _ = fmt.Fprintln(w.stderr, "revue: "+term.Line(err.Error(), 0))
+	return exitCode(err)
+}
+
+// failure marks an error of a command that was well formed. What comes from the reading of the command line
+// itself carries no mark: it is misuse.
+type failure struct{ error }
+
+func (f failure) Unwrap() error { return f.error }
+
+// misuse is a command line that is wrong in itself.
+type misuse string
+
+func (m misuse) Error() string { return string(m) }
+
+func exitCode(err error) int {
+	var f failure
+	var m misuse
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &m), !errors.As(err, &f), errors.Is(err, revue.ErrInvalid):
+		return exitMisused
+	case errors.Is(err, revue.ErrNotFound):
+		return exitNotFound
+	default:
+		return exitFailed
+	}
+}
+
+// does wraps the body of a command so that its errors are told from misuse.
+func does(body func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := body(cmd, args); err != nil {
+			return failure{err}
+		}
+		return nil
+	}
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "revue",
+		Short: "Human decisions for AI agents",
+		Long: `revue lets AI agents ask a human, waits for the answer, remembers it and
+gives it to the next agent that asks the same.
+
+Exit codes: 0 done, 1 failed, 2 misused, 3 nothing found.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.AddCommand(
+		a.serveCmd(), a.mcpCmd(),
+		a.inboxCmd(), a.answerCmd(), a.dismissCmd(), a.reopenCmd(),
+		a.whyCmd(), a.correctCmd(),
+		a.tokenCmd(), a.workspaceCmd(), a.purgeCmd(), a.verifyCmd(),
+		a.versionCmd(),
+	)
+	return root
+}
+
+// group makes a command that only holds others, and refuses a word that is none of them.
+func group(use, short string, subs ...*cobra.Command) *cobra.Command {
+	g := &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	g.AddCommand(subs...)
+	return g
+}
+
+// localFlags adds the flags of a command that works on a store directly.
+func (a *app) localFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&a.db, "db", "", "the database file (default $REVUE_DB, else revue/revue.db in the data folder of the user)")
+	cmd.Flags().StringVar(&a.workspace, "workspace", "", "the workspace (default $REVUE_WORKSPACE_ID, else \"default\")")
+}

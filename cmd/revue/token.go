@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/revuehq/revue"
+	"github.com/revuehq/revue/internal/term"
+)
+
+func (a *app) tokenCmd() *cobra.Command {
+	return group("token", "Make, list and revoke tokens", a.tokenCreateCmd(), a.tokenListCmd(), a.tokenRevokeCmd())
+}
+
+// createdToken is what scripts rely on.
+type createdToken struct {
+	ID    string          `json:"id"`
+	Kind  revue.TokenKind `json:"kind"`
+	Token string          `json:"token"`
+}
+
+func (a *app) tokenCreateCmd() *cobra.Command {
+	var (
+		kind, owner, label, expires string
+		asJSON                      bool
+	)
+	cmd := &cobra.Command{
+		Use:   "create --kind agent|human",
+		Short: "Make a token and print it, once",
+		Long: `Make a token. Its secret is printed once: the database keeps a hash of it alone.
+
+An agent token asks, looks up and shares. It never answers, lists or corrects; that
+takes a human token.`,
+		Example: `  revue token create --kind agent --label "laptop, Claude Code"
+  revue token create --kind human --owner ada --expires 90d --json`,
+		Args: cobra.NoArgs,
+		RunE: a.humanOnly(func(cmd *cobra.Command, _ []string) error {
+			n := revue.NewToken{Kind: revue.TokenKind(kind), Owner: owner, Label: label}
+			if n.Kind != revue.TokenAgent && n.Kind != revue.TokenHuman {
+				return misuse("--kind: it is agent or human")
+			}
+			if n.Owner == "" {
+				n.Owner = a.userName()
+			}
+			if expires != "" {
+				w, err := parseWhen(expires)
+				if err != nil {
+					return err
+				}
+				if n.Life, err = w.life(time.Now()); err != nil {
+					return err
+				}
+			}
+			ctx := cmd.Context()
+			p, err := a.open(ctx, true)
+			if err != nil {
+				return err
+			}
+			defer p.close() //nolint:errcheck // what was written is committed
+			h := a.human()
+			if h.Workspace == defaultWorkspace {
+				if err := p.ensureWorkspace(ctx, h); err != nil {
+					return err
+				}
+			}
+			n.Workspace = h.Workspace
+			t, err := p.Admin(h).CreateToken(ctx, n)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(a.stdout, createdToken{ID: t.ID, Kind: t.Kind, Token: t.Secret})
+			}
+			_, err = fmt.Fprintf(a.stdout, "%s\n\nThis is %s, a token of kind %s for workspace %s. It is shown this once.\n",
+				t.Secret, t.ID, t.Kind, term.Line(t.Workspace, 0))
+			return err
+		}),
+	}
+	a.localFlags(cmd)
+	f := cmd.Flags()
+	f.StringVar(&kind, "kind", "", "what it is for: agent or human")
+	f.StringVar(&owner, "owner", "", "whose it is (default: you)")
+	f.StringVar(&label, "label", "", "what to call it")
+	f.StringVar(&expires, "expires", "", "when it ends: 36h, 90d, 2027-01-31 (default: never)")
+	f.BoolVar(&asJSON, "json", false, `write {"id","kind","token"}`)
+	_ = cmd.MarkFlagRequired("kind")
+	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(
+		[]string{string(revue.TokenAgent), string(revue.TokenHuman)}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (a *app) tokenListCmd() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the tokens of the workspace, without their secrets",
+		Args:  cobra.NoArgs,
+		RunE: does(func(cmd *cobra.Command, _ []string) error {
+			return a.onStore(cmd.Context(), func(ctx context.Context, p *plane) error {
+				tokens, err := p.Admin(a.human()).Tokens(ctx)
+				if err != nil {
+					return err
+				}
+				for i := range tokens {
+					tokens[i].Secret, tokens[i].Hash = "", ""
+				}
+				if asJSON {
+					return writeJSON(a.stdout, list(tokens))
+				}
+				out := &printer{w: a.stdout}
+				if len(tokens) == 0 {
+					out.f("There are no tokens.\n")
+				}
+				for _, t := range tokens {
+					out.f("%s  %s  %s  %s  made %s%s\n", t.ID, t.Kind, term.Line(t.Owner, 60), shellWord(t.Label), stamp(t.CreatedAt), tokenState(t, time.Now()))
+				}
+				return out.err
+			})
+		}),
+	}
+	a.localFlags(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write an array of tokens")
+	return cmd
+}
+
+func tokenState(t revue.Token, now time.Time) string {
+	switch {
+	case !t.RevokedAt.IsZero():
+		return "  revoked " + stamp(t.RevokedAt)
+	case !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt):
+		return "  expired " + stamp(t.ExpiresAt)
+	case !t.ExpiresAt.IsZero():
+		return "  expires " + stamp(t.ExpiresAt)
+	default:
+		return ""
+	}
+}
+
+func (a *app) tokenRevokeCmd() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "revoke ID",
+		Short:   "End a token for good",
+		Example: `  revue token revoke tok_19cd…`,
+		Args:    cobra.ExactArgs(1),
+		RunE: a.humanOnly(func(cmd *cobra.Command, args []string) error {
+			return a.onStore(cmd.Context(), func(ctx context.Context, p *plane) error {
+				t, err := p.Admin(a.human()).RevokeToken(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					t.Secret, t.Hash = "", ""
+					return writeJSON(a.stdout, t)
+				}
+				_, err = fmt.Fprintf(a.stdout, "%s is revoked\n", t.ID)
+				return err
+			})
+		}),
+	}
+	a.localFlags(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write the token as JSON, without its secret")
+	return cmd
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/revuehq/revue/internal/term"
+)
+
+func (a *app) workspaceCmd() *cobra.Command {
+	return group("workspace", "Make and list workspaces", a.workspaceCreateCmd(), a.workspaceListCmd())
+}
+
+func (a *app) workspaceCreateCmd() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "create NAME",
+		Short:   "Make a workspace: nothing crosses from one to another",
+		Example: `  revue workspace create acme`,
+		Args:    cobra.ExactArgs(1),
+		RunE: a.humanOnly(func(cmd *cobra.Command, args []string) error {
+			p, err := a.open(cmd.Context(), true)
+			if err != nil {
+				return err
+			}
+			defer p.close() //nolint:errcheck // what was written is committed
+			w, err := p.Admin(a.human()).CreateWorkspace(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(a.stdout, w)
+			}
+			_, err = fmt.Fprintf(a.stdout, "workspace %s is made\n", term.Line(w.Name, 0))
+			return err
+		}),
+	}
+	a.localFlags(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write the workspace as JSON")
+	return cmd
+}
+
+func (a *app) workspaceListCmd() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the workspaces",
+		Args:  cobra.NoArgs,
+		RunE: does(func(cmd *cobra.Command, _ []string) error {
+			return a.onStore(cmd.Context(), func(ctx context.Context, p *plane) error {
+				all, err := p.Admin(a.human()).Workspaces(ctx)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return writeJSON(a.stdout, list(all))
+				}
+				out := &printer{w: a.stdout}
+				if len(all) == 0 {
+					out.f("There are no workspaces.\n")
+				}
+				for _, w := range all {
+					out.f("%s  made %s\n", term.Line(w.Name, 0), stamp(w.CreatedAt))
+				}
+				return out.err
+			})
+		}),
+	}
+	a.localFlags(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write an array of workspaces")
+	return cmd
+}

@@ -1,0 +1,67 @@
+package httpguard
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/revuehq/revue"
+)
+
+// Status returns the HTTP status of a code; 500 for one that is none.
+func Status(code revue.Code) int {
+	switch code {
+	case revue.CodeInvalid:
+		return http.StatusUnprocessableEntity
+	case revue.CodeNotFound:
+		return http.StatusNotFound
+	case revue.CodeConflict:
+		return http.StatusConflict
+	case revue.CodeDenied:
+		return http.StatusForbidden
+	case revue.CodeTooLarge:
+		return http.StatusRequestEntityTooLarge
+	case revue.CodeRateLimited:
+		return http.StatusTooManyRequests
+	case revue.CodeUnavailable:
+		return http.StatusServiceUnavailable
+	default:
+		return http.StatusInternalServerError
+	}
+}
+
+type problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Code   string `json:"code"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Problem answers with a problem document. Detail is shown to the caller: it says what to do and nothing
+// of the inside.
+func Problem(w http.ResponseWriter, status int, code, detail string) {
+	body, err := json.Marshal(problem{
+		Type: "about:blank", Title: http.StatusText(status), Status: status, Code: code, Detail: detail,
+	})
+	if err != nil { // a struct of strings and a number always has a JSON form
+		panic(err)
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n')) // a caller that is gone needs no answer
+}
+
+// Unauthenticated answers 401 with the challenge that the status needs.
+func Unauthenticated(w http.ResponseWriter, detail string) {
+	if w.Header().Get("WWW-Authenticate") == "" {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="revue"`)
+	}
+	Problem(w, http.StatusUnauthorized, CodeUnauthenticated, detail)
+}
+
+// TooLarge answers 413 for a body over the limit in bytes.
+func TooLarge(w http.ResponseWriter, limit int64) {
+	Problem(w, http.StatusRequestEntityTooLarge, string(revue.CodeTooLarge),
+		fmt.Sprintf("the body is over the limit of %d bytes; send less", limit))
+}

@@ -1,0 +1,419 @@
+package memory
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/revuehq/revue"
+)
+
+// Same compares the wording of two questions. Options, scopes and repositories are for the caller, apart from
+// the files that pin what "this file" means.
+//
+//   - same: equal canonical tokens, and the wording says what it means.
+//   - likely: the wording of the same question where only "I" and "we", a courtesy, the word "environment" behind
+//     the name of one, or a place at the start or at the end differs; or equal tokens that point at something
+//     ("this", "next") which may not be the same thing.
+//   - related: half of the content words are shared.
+//
+// Same is pure and symmetric in its verdict, and Differs names the words of a before those of b. It is safe for
+// concurrent use.
+func (m *Memory) Same(a, b revue.Question) revue.Comparison {
+	ra, rb := read(a.Text), read(b.Text)
+	c := compare(&ra, &rb, a, b)
+	return revue.Comparison{Verdict: c.verdict, Differs: c.differs}
+}
+
+// comparison is a verdict with what the score needs to know.
+type comparison struct {
+	verdict revue.Verdict
+	differs string
+	crucial bool    // one of the differences is of a kind that always matters
+	shared  float64 // share of the content words in both
+}
+
+func compare(ra, rb *reading, a, b revue.Question) comparison {
+	if ra.hidden || rb.hidden {
+		if a.Text == b.Text && ra.pinned(a, b) {
+			return comparison{verdict: revue.VerdictSame}
+		}
+		if equalTokens(ra.toks, rb.toks) {
+			return comparison{verdict: revue.VerdictRelated, differs: "invisible characters: what is shown may not be what was asked", crucial: true}
+		}
+	}
+	if equalTokens(ra.toks, rb.toks) {
+		switch {
+		case ra.pinned(a, b):
+			return comparison{verdict: revue.VerdictSame}
+		case ra.deictic != "":
+			return comparison{verdict: revue.VerdictLikely, differs: "both say '" + quote(ra.deictic) + "': they may mean different things"}
+		default:
+			return comparison{verdict: revue.VerdictLikely, differs: "the wording does not say what it is about: they may mean different things"}
+		}
+	}
+	shared := overlap(ra.toks, rb.toks)
+	if shared < 0.5 {
+		return comparison{shared: shared}
+	}
+	c := diff(ra.toks, rb.toks)
+	c.shared = shared
+	c.verdict = revue.VerdictRelated
+	if !ra.hidden && !rb.hidden && harmless(ra.toks, rb.toks) && !ra.loose() && !rb.loose() {
+		c.verdict, c.crucial = revue.VerdictLikely, false
+	}
+	return c
+}
+
+func equalTokens(a, b []token) bool {
+	return slices.EqualFunc(a, b, func(x, y token) bool { return x.s == y.s })
+}
+
+// harmless reports whether two wordings are equal once what may differ without harm is taken away.
+func harmless(a, b []token) bool {
+	if d := len(a) - len(b); d > 3 || d < -3 {
+		return false
+	}
+	var bufA, bufB [24]string
+	x, y := reduced(a, bufA[:0]), reduced(b, bufB[:0])
+	if len(x) == 0 || len(x) != len(y) {
+		return false
+	}
+	return slices.Equal(x, y) || rotated(x, y) || rotated(y, x)
+}
+
+// reduced is the tokens without courtesies, with one word for the asker, and without "environment" behind the
+// name of one.
+func reduced(toks []token, out []string) []string {
+	for i, t := range toks {
+		s := t.s
+		if t.plain {
+			switch s {
+			case "please", "kindly":
+				if i > 0 && quoting(toks[i-1].s) {
+					break
+				}
+				continue
+			case "hi", "hello", "hey", "thanks":
+				if i == 0 || i == len(toks)-1 {
+					continue
+				}
+			case "i":
+				s = "we"
+			case "environment":
+				if i > 0 && toks[i-1].plain && environment(toks[i-1].s) {
+					continue
+				}
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// rotated reports whether y is x with a phrase of place or purpose moved from the end to the start: "which
+// database should we use for billing", "for billing, which database should we use".
+func rotated(x, y []string) bool {
+	if slices.ContainsFunc(x, func(s string) bool {
+		return direction(s) || negation(s) || s == "or" || s == "and" || s == "that" || s == "if"
+	}) {
+		return false
+	}
+	for i := 1; i < len(x); i++ {
+		switch x[i] {
+		case "for", "in", "on":
+		default:
+			continue
+		}
+		// Only the rest is a question, and the phrase has no verb of one.
+		if !asking(x[0]) || slices.ContainsFunc(x[i:], asking) {
+			continue
+		}
+		if slices.Equal(x[i:], y[:len(x)-i]) && slices.Equal(x[:i], y[len(x)-i:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// overlap returns which share of the content words, by their rough stems, is in both.
+func overlap(a, b []token) float64 {
+	var bufA, bufB [24]string
+	x, y := contents(a, bufA[:0]), contents(b, bufB[:0])
+	most := max(len(x), len(y))
+	if most == 0 {
+		return 0
+	}
+	shared := 0
+	for _, w := range x {
+		if j := slices.Index(y, w); j >= 0 {
+			shared++
+			y[j] = "" // each counts once
+		}
+	}
+	return float64(shared) / float64(most)
+}
+
+func contents(toks []token, buf []string) []string {
+	for _, t := range toks {
+		if !function(t.s) {
+			buf = append(buf, rough(t))
+		}
+	}
+	return buf
+}
+
+// rough cuts the commonest endings off, to see whether two questions are worth comparing at all.
+func rough(t token) string {
+	s := t.s
+	if !t.plain || len(s) < 5 {
+		return s
+	}
+	for _, end := range [...]string{"ing", "ed", "es", "s", "e"} {
+		if strings.HasSuffix(s, end) && len(s)-len(end) >= 3 {
+			return s[:len(s)-len(end)]
+		}
+	}
+	return s
+}
+
+// maxAlign bounds the table of an alignment.
+const maxAlign = 96
+
+// diff aligns two wordings and names what differs.
+func diff(a, b []token) comparison {
+	// One order, whoever comes first, so that the alignment is the same both ways.
+	if slices.CompareFunc(a, b, func(x, y token) int { return cmp.Compare(x.s, y.s) }) > 0 {
+		c := diffOrdered(b, a)
+		for i := range c {
+			c[i].a, c[i].b = c[i].b, c[i].a
+		}
+		return described(c)
+	}
+	return described(diffOrdered(a, b))
+}
+
+// change is one place where two wordings differ; one side may be empty.
+type change struct {
+	a, b string
+	kind string // "" is to be found out
+}
+
+func diffOrdered(a, b []token) []change {
+	for len(a) > 0 && len(b) > 0 && a[0].s == b[0].s {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1].s == b[len(b)-1].s {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	if len(a) == 1 && len(b) == 1 {
+		return []change{{a: a[0].s, b: b[0].s}}
+	}
+	if len(a) > maxAlign || len(b) > maxAlign {
+		return []change{{a: phrase(a), b: phrase(b), kind: "wording"}}
+	}
+	if len(a) == len(b) && sameBag(a, b) {
+		return []change{{a: phrase(a), b: phrase(b), kind: "order of words"}}
+	}
+	// The longest common subsequence, backwards, so that it is read forwards.
+	w := len(b) + 1
+	table := make([]uint8, (len(a)+1)*w)
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i].s == b[j].s {
+				table[i*w+j] = table[(i+1)*w+j+1] + 1
+			} else {
+				table[i*w+j] = max(table[(i+1)*w+j], table[i*w+j+1])
+			}
+		}
+	}
+	var out []change
+	i, j, from, to := 0, 0, 0, 0
+	flush := func() {
+		for k := 0; k < max(i-from, j-to); k++ {
+			var c change
+			if from+k < i {
+				c.a = a[from+k].s
+			}
+			if to+k < j {
+				c.b = b[to+k].s
+			}
+			out = append(out, c)
+		}
+	}
+	for i < len(a) && j < len(b) {
+		switch {
+		case a[i].s == b[j].s:
+			flush()
+			i, j = i+1, j+1
+			from, to = i, j
+		case table[(i+1)*w+j] >= table[i*w+j+1]:
+			i++
+		default:
+			j++
+		}
+	}
+	i, j = len(a), len(b)
+	flush()
+	return out
+}
+
+func phrase(toks []token) string {
+	words := make([]string, 0, 6)
+	for i, t := range toks {
+		if i == 6 {
+			words = append(words, "…")
+			break
+		}
+		words = append(words, t.s)
+	}
+	return strings.Join(words, " ")
+}
+
+// sameBag reports whether two lists have the same tokens in another order.
+func sameBag(a, b []token) bool {
+	var used [maxAlign]bool
+next:
+	for _, x := range a {
+		for j, y := range b {
+			if !used[j] && x.s == y.s {
+				used[j] = true
+				continue next
+			}
+		}
+		return false
+	}
+	return true
+}
+
+// Limits of what is quoted, in bytes.
+const (
+	maxQuoted  = 60
+	maxDiffers = 300
+)
+
+// described names the differences in one line, what matters most first.
+func described(changes []change) comparison {
+	c := comparison{}
+	var parts [len(kinds)][]change
+	telling := false
+	for _, ch := range changes {
+		k := slices.Index(kinds[:], cmp.Or(ch.kind, kindOf(ch.a, ch.b)))
+		parts[k] = append(parts[k], ch)
+		c.crucial = c.crucial || kinds[k] != "words"
+		telling = telling || !idle(ch)
+	}
+	var sb strings.Builder
+	for k, list := range parts {
+		said := false
+		for _, ch := range list {
+			if telling && idle(ch) {
+				continue // "for" and "we" tell little beside what else differs
+			}
+			part := quote(ch.a) + " / " + quote(ch.b)
+			switch {
+			case said:
+				part = ", " + part
+			case sb.Len() > 0:
+				part = "; " + kinds[k] + ": " + part
+			default:
+				part = kinds[k] + ": " + part
+			}
+			if sb.Len()+len(part) > maxDiffers-len(" …") {
+				sb.WriteString(" …")
+				c.differs = sb.String()
+				return c
+			}
+			sb.WriteString(part)
+			said = true
+		}
+	}
+	c.differs = sb.String()
+	return c
+}
+
+// kinds are what differences are called, in the order of the line.
+var kinds = [...]string{
+	"negation", "environment", "number", "version", "unit or date", "path", "name", "opposite", "order of words", "direction", "quantity", "words", "wording", "question",
+}
+
+// idle reports whether a difference is in words without content.
+func idle(ch change) bool {
+	plain := func(s string) bool { return s == "" || function(s) && !negation(s) && !quantity(s) && !direction(s) }
+	return plain(ch.a) && plain(ch.b)
+}
+
+// quote shortens a word at a rune boundary.
+func quote(s string) string {
+	if s == "" {
+		return "(nothing)"
+	}
+	if len(s) <= maxQuoted {
+		return s
+	}
+	n := maxQuoted - len("…")
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// kindOf names what sort of difference two words make.
+func kindOf(a, b string) string {
+	either := func(f func(string) bool) bool { return a != "" && f(a) || b != "" && f(b) }
+	switch {
+	case either(negation):
+		return "negation"
+	case either(environment):
+		return "environment"
+	case either(looksPath):
+		return "path"
+	case either(looksVersion):
+		return "version"
+	case either(hasDigit), either(numberWord):
+		return "number"
+	case either(unitOrDate):
+		return "unit or date"
+	case a != "" && b != "" && opposites(a, b):
+		return "opposite"
+	case either(direction):
+		return "direction"
+	case either(quantity):
+		return "quantity"
+	case either(asking):
+		return "question"
+	case either(looksIdentifier):
+		return "name"
+	}
+	return "words"
+}
+
+func hasDigit(s string) bool { return strings.ContainsFunc(s, unicode.IsDigit) }
+
+func looksPath(s string) bool {
+	if strings.ContainsAny(s, `/\`) {
+		return true
+	}
+	i := strings.LastIndexByte(s, '.')
+	return i > 0 && i+1 < len(s) && len(s)-i <= 6 && !hasDigit(s[i+1:])
+}
+
+func looksVersion(s string) bool {
+	s = strings.ToLower(s)
+	if len(s) > 1 && s[0] == 'v' && s[1] >= '0' && s[1] <= '9' {
+		return true
+	}
+	i := strings.IndexByte(s, '.')
+	return i > 0 && i+1 < len(s) && s[i-1] >= '0' && s[i-1] <= '9' && s[i+1] >= '0' && s[i+1] <= '9'
+}
+
+func looksIdentifier(s string) bool {
+	for _, r := range s {
+		if unicode.IsUpper(r) || !unicode.IsLetter(r) && !unicode.IsMark(r) && r != '\'' && r != '-' {
+			return true
+		}
+	}
+	return false
+}

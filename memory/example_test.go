@@ -1,0 +1,64 @@
+package memory_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/revuehq/revue"
+	"github.com/revuehq/revue/memory"
+)
+
+func ExampleMemory_Same() {
+	m := memory.New(nil)
+	asked := revue.Question{Text: "Which DB should the billing service use?"}
+	for _, text := range []string{
+		"what database should billing service use",
+		"Which database should the billing service use in staging?",
+		"Which database should the billing service not use?",
+		"Should we lint on every commit?",
+	} {
+		c := m.Same(asked, revue.Question{Text: text})
+		fmt.Printf("%q: %q\n", c.Verdict, c.Differs)
+	}
+	// Output:
+	// "same": ""
+	// "related": "environment: (nothing) / staging"
+	// "related": "negation: (nothing) / not"
+	// "": ""
+}
+
+func ExampleMemory_Recall() {
+	s := newSource() // a desk hands its store to the memory as a revue.Source
+	s.make(revue.Decision{
+		Question: "Which database should the billing service use?",
+		Options:  []revue.Option{{Value: "postgres", Label: "Postgres"}, {Value: "mysql", Label: "MySQL"}},
+		Answer:   "postgres",
+	})
+	m := memory.New(nil)
+	for _, text := range []string{
+		"What DB should the billing service use?",
+		"Which database should the search service use?",
+		"billing database",
+	} {
+		r, err := m.Recall(context.Background(), s, revue.Query{Text: text})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		for _, match := range r.Matches {
+			fmt.Printf("%s %s: %s\n", match.ReuseGuidance, match.Answer, match.Reason)
+		}
+	}
+	// Output:
+	// apply postgres: The same question.
+	// confirm postgres: Alike, but differs in words: search / billing.
+	// confirm postgres: Found by keywords.
+}
+
+func ExampleCanonical() {
+	fmt.Printf("%q\n", memory.Canonical("What's the max upload size for “Profile pictures”, please?"))
+	fmt.Printf("%q\n", memory.Canonical("Should UserService use C++ for -5, not 5?"))
+	// Output:
+	// ["which" "is" "maximum" "upload" "size" "for" "\"Profile pictures\""]
+	// ["should" "UserService" "use" "C++" "for" "-5" "not" "5"]
+}

@@ -1,0 +1,398 @@
+package memory
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/revuehq/revue"
+)
+
+// reading is what the guards know of one wording. All but the tokens and hidden is found out by guard.
+type reading struct {
+	toks       []token
+	guarded    bool
+	hidden     bool   // it has characters that hide or reorder text
+	deictic    string // the word that means something only where and when it was asked, "" for none
+	pinnable   bool   // that word is about files ("this file"), so that the files of the scope pin it
+	vague      bool   // no word says what it is about: "merge the branch"
+	thin       bool   // fewer than two content words
+	permission bool   // it asks for leave to do something
+}
+
+func read(text string) reading {
+	return reading{toks: tokenize(text), hidden: hidden(text)}
+}
+
+// loose reports whether the wording alone does not say what is meant.
+func (r *reading) loose() bool {
+	r.guard()
+	return r.deictic != "" || r.vague
+}
+
+// pinned reports whether two questions of this wording are about the same thing: either the wording says
+// it, or it speaks of files and both name the same ones in the same repository.
+func (r *reading) pinned(a, b revue.Question) bool {
+	if !r.loose() {
+		return true
+	}
+	return r.pinnable && !r.vague && a.Repo == b.Repo && sameFiles(a.Files, b.Files)
+}
+
+// sameFiles reports whether two lists name the same files, and some.
+func sameFiles(a, b []string) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	return slices.Equal(set(a), set(b))
+}
+
+func set(l []string) []string {
+	s := slices.Clone(l)
+	slices.Sort(s)
+	return slices.Compact(s)
+}
+
+// bare is a token as the guards look at it: in lower case, without symbols at its edges.
+func bare(t token) string {
+	s := t.s
+	if !t.plain {
+		s = strings.ToLower(strings.TrimFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }))
+	}
+	return s
+}
+
+// guard looks for what stands against taking the wording at its word. It is left until it is needed.
+func (r *reading) guard() {
+	if r.guarded {
+		return
+	}
+	r.guarded = true
+	words := make([]string, len(r.toks))
+	for i, t := range r.toks {
+		words[i] = bare(t)
+	}
+	at := func(i int) string {
+		if i < 0 || i >= len(words) {
+			return ""
+		}
+		return words[i]
+	}
+	content, specific, unspacedRunes := 0, 0, 0
+	pinnable := true // every deictic word so far is about files
+	foreign := r.foreign(words)
+	for i, w := range words {
+		prev, next := at(i-1), at(i+1)
+		hit, pin := deicticWord(w, prev, next, content)
+		if hit && capitals(r.toks[i].s) && !pointing(w) {
+			hit = false // REST, IT, ME
+		}
+		if !hit && foreign {
+			hit = foreignDeictic(w)
+		}
+		if !hit && strings.IndexByte(w, '/') > 0 { // this/that
+			if a, b, _ := strings.Cut(w, "/"); !strings.ContainsAny(b, "/.") {
+				x, _ := deicticWord(a, "", "", content)
+				y, _ := deicticWord(b, "", "", content)
+				hit = x || y
+			}
+		}
+		if hit {
+			if r.deictic == "" {
+				r.deictic = w
+			}
+			pinnable = pinnable && pin
+			continue
+		}
+		if unspaced(w) {
+			unspacedRunes++
+			continue
+		}
+		if w == "" || function(w) {
+			continue
+		}
+		content++
+		if !generic(w) && strings.ContainsFunc(w, unicode.IsLetter) {
+			specific++
+		}
+	}
+	content += unspacedRunes / 2
+	specific += unspacedRunes / 2
+	if unspacedRunes > 0 {
+		if w := unspacedDeictic(r.toks); w != "" {
+			r.deictic, pinnable = w, false
+		}
+		r.permission = unspacedPermission(r.toks)
+	}
+	if r.deictic == "" && r.otherScript() {
+		r.deictic, pinnable = "its script", false
+	}
+	r.pinnable = r.deictic != "" && pinnable
+	r.vague = specific == 0 && !(r.pinnable && content > 0)
+	r.thin = content < 2
+	r.permission = r.permission || permission(words) || foreign && foreignPermission(words)
+}
+
+// deicticWord reports whether a word points at what is around the asker in place or time, and whether it
+// points at files.
+func deicticWord(w, prev, next string, content int) (hit, pin bool) {
+	switch w {
+	case "this", "these", "those":
+		return true, filesWord(next)
+	case "that":
+		if filesWord(next) {
+			return true, true
+		}
+		// "the service that is …" needs no pointing finger.
+		switch next {
+		case "is", "are", "was", "were", "has", "have", "had", "can", "could", "will", "would", "should", "must", "may", "does", "do", "did",
+			"we", "they", "i", "it", "you", "not":
+			return content == 0 || function(prev), false
+		}
+		return true, false
+	case "it", "its", "they", "them", "their", "one", "ones", "he", "she", "him", "his", "her":
+		if w == "it" && (prev == "is" || prev == "be" || prev == "was") {
+			switch next {
+			case "ok", "okay", "fine", "safe", "acceptable", "alright", "possible", "allowed", "permitted", "worth", "necessary":
+				return false, false // it is not a thing here
+			}
+		}
+		// What was named before in the same question may be meant. "one" may also be a number.
+		if w == "one" || w == "ones" {
+			return prev == "which" || next == "" && content < 2, false
+		}
+		return content < 2, false
+	case "here", "there":
+		return w == "here" || prev != "is" && prev != "are" && next != "is" && next != "are" && next != "be", false
+	case "above", "below":
+		// "above 5 MB" and "below the limit" point at nothing.
+		return next == "" || function(next), false
+	case "same", "another":
+		return content < 2, false
+	case "newer", "older", "earlier", "later":
+		return next != "than" && prev != "or" && prev != "and", false
+	case "old":
+		return !unitOrDate(prev), false
+	case "next", "previous", "prior", "last", "following", "preceding", "former", "latter", "aforementioned",
+		"current", "currently", "presently", "existing", "ongoing", "upcoming", "remaining",
+		"new", "newest", "oldest", "latest", "recent", "recently",
+		"today", "today's", "tomorrow", "tomorrow's", "yesterday", "yesterday's", "tonight", "now", "nowadays", "yet", "soon", "still", "anymore", "again",
+		"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
+		"my", "mine", "myself", "your", "yours", "yourself", "me":
+		return true, false
+	}
+	return false, false
+}
+
+// capitals reports whether a token has more than one letter, all of them capitals.
+func capitals(s string) bool {
+	n := 0
+	for _, r := range s {
+		if unicode.IsLower(r) {
+			return false
+		}
+		if unicode.IsUpper(r) {
+			n++
+		}
+	}
+	return n > 1
+}
+
+// pointing reports whether a word points at something even when it is shouted.
+func pointing(w string) bool {
+	switch w {
+	case "this", "these", "those", "that", "here", "now", "today", "current", "new", "latest", "next", "previous", "yet", "my", "your":
+		return true
+	}
+	return false
+}
+
+func filesWord(s string) bool {
+	switch s {
+	case "file", "files", "path", "paths":
+		return true
+	}
+	return false
+}
+
+// permission reports whether a question asks for leave: "may I", "ok to", "proceed".
+func permission(words []string) bool {
+	for i, w := range words {
+		prev, next, third := "", "", ""
+		if i > 0 {
+			prev = words[i-1]
+		}
+		if i+1 < len(words) {
+			next = words[i+1]
+		}
+		if i+2 < len(words) {
+			third = words[i+2]
+		}
+		if next == "not" {
+			next, third = third, ""
+			if i+3 < len(words) {
+				third = words[i+3]
+			}
+		}
+		self := next == "i" || next == "we" || next == "you" || next == "agent" || next == "agents"
+		switch w {
+		case "may", "can", "could", "shall", "might", "would":
+			if self {
+				return true
+			}
+		case "am", "are":
+			if self && leave(third) {
+				return true
+			}
+		case "ok", "okay", "fine", "alright", "acceptable", "safe":
+			switch next {
+			case "to", "if", "with", "for", "that", "":
+				return true
+			}
+			if i == 0 {
+				return true
+			}
+		case "proceed", "proceeding", "go-ahead", "sign-off", "signoff", "greenlight", "lgtm":
+			return true
+		case "ahead":
+			if prev == "go" || prev == "going" || prev == "move" || prev == "moving" {
+				return true
+			}
+		case "approve", "authorise", "authorize":
+			if i == 0 || prev == "you" || prev == "i" {
+				return true
+			}
+		case "permission", "approval", "consent", "clearance", "leave":
+			if next == "to" || prev == "your" || prev == "my" || prev == "have" {
+				return true
+			}
+		case "mind":
+			if prev == "you" || next == "if" {
+				return true
+			}
+		case "allowed", "permitted":
+			if next == "to" || next == "" {
+				return true
+			}
+		case "continue", "resume", "carry":
+			if i == 0 || prev == "i" || prev == "we" || prev == "you" || prev == "to" {
+				return true
+			}
+		case "let":
+			if next == "me" || next == "us" {
+				return true
+			}
+		case "want", "like":
+			if next == "me" || next == "us" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func leave(s string) bool {
+	switch s {
+	case "allowed", "permitted", "free", "authorised", "authorized", "clear", "cleared", "good", "ok", "okay", "supposed":
+		return true
+	}
+	return false
+}
+
+// foreign reports whether the wording is in a Latin or Cyrillic script but has no word by which English
+// questions are known.
+func (r *reading) foreign(words []string) bool {
+	for i, w := range words {
+		if i == 0 && generic(w) {
+			return false
+		}
+		switch w {
+		case "the", "and", "of", "should", "which", "how", "is", "are", "do", "does", "what", "when", "where", "who", "why", "can", "may", "we", "with", "for", "to":
+			return false
+		}
+	}
+	return true
+}
+
+// foreignDeictic has the pointing words of the more spoken European languages. It is consulted only where no word
+// is English, so that "die" and "now" do not get mixed up.
+func foreignDeictic(w string) bool {
+	switch w {
+	// German, Dutch
+	case "dies", "diese", "dieser", "dieses", "diesen", "diesem", "das", "jene", "jener", "jenes", "hier", "dort", "jetzt", "nun", "heute", "morgen", "gestern", "aktuell", "aktuelle", "aktuellen", "aktueller",
+		"neu", "neue", "neuen", "neuer", "neues", "nächste", "nächsten", "nächster", "letzte", "letzten", "weiter", "fortfahren", "weitermachen", "noch", "schon", "es", "deze", "dit", "dat", "nu", "vandaag", "huidige", "nieuwe", "volgende",
+		// French
+		"ce", "cet", "cette", "ces", "ceci", "cela", "ça", "ici", "là", "maintenant", "aujourd'hui", "demain", "actuel", "actuelle", "actuels", "nouveau", "nouvelle", "nouvel", "nouveaux", "prochain", "prochaine", "dernier", "dernière", "continuer", "encore", "déjà",
+		// Spanish, Portuguese, Italian
+		"este", "esta", "esto", "estos", "estas", "ese", "esa", "eso", "esos", "esas", "aquí", "aqui", "ahora", "hoy", "mañana", "ayer", "actual", "nuevo", "nueva", "nuevos", "próximo", "próxima", "último", "última", "seguir", "todavía", "ya",
+		"isto", "isso", "esse", "essa", "agora", "hoje", "atual", "novo", "nova", "amanhã", "questo", "questa", "questi", "queste", "quello", "quella", "qui", "ora", "adesso", "oggi", "attuale", "nuovo", "nuova", "prossimo", "prossima", "ultimo", "ultima", "procedere", "proceder", "continuar", "continuare",
+		// Russian
+		"это", "этот", "эта", "эти", "этого", "этом", "этой", "эту", "здесь", "тут", "сейчас", "теперь", "сегодня", "завтра", "вчера", "текущий", "текущую", "текущая", "новый", "новую", "новая", "новое", "следующий", "последний", "последнюю", "продолжать", "продолжить", "ещё", "еще", "уже":
+		return true
+	}
+	return false
+}
+
+func foreignPermission(words []string) bool {
+	for _, w := range words {
+		switch w {
+		case "darf", "dürfen", "kann", "können", "soll", "erlaubt", "okay", "mag", "kan", "zal", "puis-je", "peux-je", "peut-on", "peux", "pouvons-nous", "puedo", "podemos", "puede", "posso", "possiamo", "pode", "può",
+			"можно", "могу", "можем", "разрешено", "fortfahren", "weitermachen":
+			return true
+		}
+	}
+	return false
+}
+
+func unspacedText(toks []token) string {
+	var b strings.Builder
+	for _, t := range toks {
+		b.WriteString(t.s)
+	}
+	return b.String()
+}
+
+// unspacedDeictic finds the pointing words of Chinese, Japanese and Thai.
+func unspacedDeictic(toks []token) string {
+	s := unspacedText(toks)
+	for _, w := range [...]string{
+		"这", "這", "此", "那", "现在", "現在", "当前", "當前", "目前", "今天", "今日", "明天", "昨天", "明日", "昨日", "最新", "最近", "新的", "新", "旧", "舊", "下一", "下个", "下個", "上一", "上述", "以下", "以上", "继续", "繼續", "它", "还", "還", "本",
+		"この", "これ", "その", "それ", "あの", "あれ", "ここ", "そこ", "今", "次", "前の", "続", "進め", "まだ", "もう", "現",
+		"นี้", "นั้น", "ที่นี่", "ตอนนี้", "วันนี้", "พรุ่งนี้", "ใหม่", "ล่าสุด", "ถัดไป", "ต่อ", "มัน",
+	} {
+		if strings.Contains(s, w) {
+			return w
+		}
+	}
+	return ""
+}
+
+func unspacedPermission(toks []token) bool {
+	s := unspacedText(toks)
+	for _, w := range [...]string{"可以", "能否", "可否", "能不能", "允许", "允許", "同意", "批准", "てもいい", "てもよい", "ていい", "てよい", "でもいい", "できますか", "許可", "承認", "ได้ไหม", "ได้หรือไม่", "อนุญาต"} {
+		if strings.Contains(s, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// otherScript reports whether most letters are of a script whose pointing words are not known here.
+func (r *reading) otherScript() bool {
+	known, other := 0, 0
+	for _, t := range r.toks {
+		for _, c := range t.s {
+			switch {
+			case c < 0x250:
+				if unicode.IsLetter(c) {
+					known++
+				}
+			case unicode.In(c, unicode.Latin, unicode.Cyrillic, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai):
+				known++
+			case unicode.IsLetter(c):
+				other++
+			}
+		}
+	}
+	return other > known
+}

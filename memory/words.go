@@ -1,0 +1,274 @@
+package memory
+
+import "strings"
+
+// The word lists are switch statements: they can't be changed at run time and cost no start-up.
+
+// expandContraction splits a contraction in two words. Those that may stand for several ("he'd") stay.
+func expandContraction(s string) (a, b string, ok bool) {
+	if s == "cannot" {
+		return "can", "not", true
+	}
+	i := strings.LastIndexByte(s, '\'')
+	if i <= 0 {
+		return "", "", false
+	}
+	stem, end := s[:i], s[i+1:]
+	switch end {
+	case "t":
+		switch stem {
+		case "can":
+			return "can", "not", true
+		case "won":
+			return "will", "not", true
+		case "shan":
+			return "shall", "not", true
+		case "don", "doesn", "didn", "isn", "aren", "wasn", "weren", "hasn", "haven", "hadn", "shouldn", "couldn", "wouldn", "mustn", "needn", "mayn", "mightn":
+			return stem[:len(stem)-1], "not", true
+		}
+	case "s":
+		switch stem {
+		case "what", "which", "who", "where", "when", "why", "how", "it", "that", "there", "here":
+			return stem, "is", true
+		case "let":
+			return "let", "us", true
+		}
+	case "re":
+		switch stem {
+		case "we", "you", "they", "what", "who", "where":
+			return stem, "are", true
+		}
+	case "ll":
+		switch stem {
+		case "i", "we", "you", "they", "he", "she", "it", "that", "what", "who":
+			return stem, "will", true
+		}
+	case "ve":
+		switch stem {
+		case "i", "we", "you", "they", "should", "could", "would", "must", "might":
+			return stem, "have", true
+		}
+	case "m":
+		if stem == "i" {
+			return "i", "am", true
+		}
+	}
+	return "", "", false
+}
+
+// expandShort spells out an abbreviation that stands for one thing alone.
+func expandShort(s string) string {
+	switch s {
+	case "db":
+		return "database"
+	case "dbs":
+		return "databases"
+	case "repo":
+		return "repository"
+	case "repos":
+		return "repositories"
+	case "config":
+		return "configuration"
+	case "configs":
+		return "configurations"
+	case "prod":
+		return "production"
+	case "env":
+		return "environment"
+	case "envs":
+		return "environments"
+	case "max":
+		return "maximum"
+	case "admin":
+		return "administrator"
+	case "admins":
+		return "administrators"
+	case "k8s":
+		return "kubernetes"
+	case "e-mail":
+		return "email"
+	case "e-mails":
+		return "emails"
+	}
+	return s
+}
+
+// aboutNames reports whether a word makes a question one about spelling, where an abbreviation and
+// what it stands for are two answers.
+func aboutNames(s string) bool {
+	switch s {
+	case "name", "names", "named", "naming", "rename", "renamed", "renaming", "call", "called", "calling",
+		"abbreviate", "abbreviated", "abbreviation", "abbreviations", "spell", "spelled", "spelling", "word", "words", "wording",
+		"prefix", "suffix", "alias", "aliases", "title", "titled", "identifier", "identifiers", "label", "labelled", "labeled",
+		"directory", "folder", "subfolder", "keyword", "term", "terminology", "say", "says", "key", "variable", "column", "command", "script", "dirname":
+		return true
+	}
+	return false
+}
+
+// afterLetter reports whether the word behind an "a" shows that it is a letter ("cluster a to cluster b")
+// or part of a quantity ("a few"), and no article.
+func afterLetter(next token) bool {
+	if !next.plain {
+		return false
+	}
+	switch next.s {
+	case "to", "or", "and", "in", "into", "from", "of", "on", "at", "for", "is", "are", "be", "was", "with", "without", "than", "as", "by", "vs", "versus",
+		"not", "has", "have", "should", "must", "can", "may", "will", "before", "after", "over", "under", "only", "if", "when", "while", "but", "too",
+		"few", "little", "lot", "bit", "number", "couple", "dozen", "hundred", "thousand", "million", "great", "good", "second", "third", "half":
+		return true
+	}
+	return false
+}
+
+// labelled reports whether a letter may follow this noun as its name: "plan a".
+func labelled(s string) bool {
+	switch s {
+	case "node", "cluster", "plan", "option", "type", "region", "zone", "team", "variant", "group", "class", "phase", "grade", "stage",
+		"service", "server", "client", "table", "column", "field", "file", "host", "tenant", "branch", "version", "module", "package",
+		"shard", "replica", "queue", "topic", "tier", "step", "level", "section", "part", "case", "set", "arm", "test", "bucket", "key",
+		"variable", "user", "database", "environment", "instance", "partition", "point", "site", "vector", "matrix", "array", "system",
+		"component", "layer", "list", "schedule", "series", "model", "method", "approach", "solution", "proposal", "design", "scenario",
+		"category", "appendix", "schema", "machine", "provider", "vendor", "endpoint", "pod", "disk", "drive", "port", "record", "drop", "bank":
+		return true
+	}
+	return false
+}
+
+// quoting reports whether what follows this word may be quoted without quotes: "the button says please".
+func quoting(s string) bool {
+	switch s {
+	case "say", "says", "said", "saying", "show", "shows", "showing", "word", "words", "text", "label", "read", "reads", "type", "types", "print", "prints",
+		"with", "use", "uses", "without", "call", "called", "name", "named", "write", "writes", "display", "displays", "add", "remove", "drop", "keep",
+		"include", "contain", "contains", "prefix", "keyword", "answer", "value", "string", "to", "by", "as", "not", "or", "and", "the", "a", "send", "return":
+		return true
+	}
+	return false
+}
+
+// asking reports whether a word makes the form of a question: question words, modals, auxiliaries.
+func asking(s string) bool {
+	switch s {
+	case "which", "what", "who", "whom", "whose", "when", "where", "why", "how", "whether",
+		"should", "shall", "must", "may", "might", "can", "could", "will", "would", "ought",
+		"do", "does", "did", "is", "are", "am", "was", "were", "be", "been", "being", "has", "have", "had", "need", "needs":
+		return true
+	}
+	return false
+}
+
+// function reports whether a word carries no content of its own.
+func function(s string) bool {
+	if asking(s) {
+		return true
+	}
+	switch s {
+	case "a", "an", "the", "i", "we", "you", "he", "she", "it", "they", "me", "us", "him", "her", "them", "my", "our", "your", "its", "their",
+		"and", "or", "but", "nor", "if", "then", "else", "than", "as", "of", "at", "by", "for", "with", "about", "against", "between", "into", "through",
+		"during", "to", "from", "in", "out", "on", "off", "over", "under", "up", "down", "per", "via", "within", "onto", "upon", "until", "since", "because", "while",
+		"there", "so", "just", "also", "too", "very", "please", "ok", "okay", "yes", "no", "not", "some", "any", "all", "each", "every", "one", "ones",
+		"make", "let", "get", "want", "like", "it's", "that", "this", "these", "those", "here", "such", "only", "both", "either", "neither", "thing", "things", "way":
+		return true
+	}
+	return false
+}
+
+// generic reports whether a word means anything only beside others: "merge the branch", "fix the tests".
+func generic(s string) bool {
+	switch s {
+	case "merge", "commit", "push", "pull", "delete", "remove", "edit", "change", "fix", "run", "rerun", "start", "stop", "use", "deploy", "release",
+		"apply", "accept", "reject", "keep", "update", "create", "write", "open", "close", "revert", "undo", "retry", "skip", "ignore", "add",
+		"install", "rename", "refactor", "rewrite", "move", "overwrite", "approve", "submit", "ship", "review", "implement", "finish", "check", "test", "build",
+		"go", "proceed", "ahead", "continue", "resume", "split", "clean", "try", "wait", "format", "debug", "rebase", "squash", "finalize", "finalise",
+		"branch", "branches", "pr", "prs", "request", "commits", "changes", "patch", "patches", "diff", "file", "files", "tests", "code", "bug", "bugs", "issue", "issues",
+		"ticket", "tickets", "error", "errors", "failure", "failures", "task", "tasks", "todo", "todos", "plan", "output", "result", "results", "message", "messages",
+		"function", "functions", "script", "scripts", "class", "method", "line", "lines", "option", "options", "approach", "solution", "work", "job", "command",
+		"failing", "failed", "broken", "unused", "dead", "flaky", "question", "step", "steps", "item", "items", "feature", "comment", "comments",
+		"correct", "right", "best", "better", "good", "preferred", "prefer", "choose", "pick", "done", "ready", "first":
+		return true
+	}
+	return false
+}
+
+// environment reports whether a word names a place to run things.
+func environment(s string) bool {
+	switch s {
+	case "production", "staging", "development", "dev", "qa", "uat", "sandbox", "preview", "local", "localhost", "ci", "canary", "preprod", "prod", "stage", "live":
+		return true
+	}
+	return false
+}
+
+func negation(s string) bool {
+	switch s {
+	case "not", "no", "never", "without", "none", "neither", "nor", "not,", "no,", "never,", "nobody", "nothing", "except", "unless", "excluding":
+		return true
+	}
+	return false
+}
+
+func quantity(s string) bool {
+	switch s {
+	case "all", "any", "some", "every", "each", "many", "few", "more", "less", "most", "least", "only", "both", "half", "several", "much", "maximum", "minimum",
+		"min", "always", "sometimes", "often", "rarely", "once", "twice", "single", "multiple", "double", "total", "partial", "full", "entire", "enough", "fewer":
+		return true
+	}
+	return false
+}
+
+func numberWord(s string) bool {
+	switch s {
+	case "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "fifteen", "twenty", "thirty", "forty", "fifty",
+		"sixty", "seventy", "eighty", "ninety", "hundred", "thousand", "million", "billion", "dozen", "first", "second", "third", "fourth", "fifth":
+		return true
+	}
+	return false
+}
+
+func unitOrDate(s string) bool {
+	switch s {
+	case "second", "seconds", "minute", "minutes", "hour", "hours", "day", "days", "week", "weeks", "month", "months", "quarter", "quarters", "year", "years",
+		"hourly", "daily", "nightly", "weekly", "monthly", "quarterly", "yearly",
+		"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
+		"mondays", "tuesdays", "wednesdays", "thursdays", "fridays", "saturdays", "sundays", "weekday", "weekdays", "weekend", "weekends",
+		"january", "february", "march", "april", "june", "july", "august", "september", "october", "november", "december",
+		"byte", "bytes", "kb", "mb", "gb", "tb", "ms", "percent":
+		return true
+	}
+	return false
+}
+
+func direction(s string) bool {
+	switch s {
+	case "from", "to", "into", "onto", "out", "before", "after", "over", "under", "than", "up", "down", "above", "below", "behind", "between", "through", "via",
+		"upstream", "downstream", "instead", "until", "since", "toward", "towards", "against", "by", "off", "versus", "vs", "rather":
+		return true
+	}
+	return false
+}
+
+// opposites reports whether two words are each other's opposite. It only names a difference: every word that
+// differs counts.
+func opposites(a, b string) bool {
+	if a > b {
+		a, b = b, a
+	}
+	for _, p := range [...]string{"un", "in", "im", "dis", "de", "a", "non", "non-", "ir"} {
+		if a == p+b || b == p+a {
+			return true
+		}
+	}
+	switch a + " " + b {
+	case "new old", "client server", "backend frontend", "hard soft", "read write", "maximum minimum", "max min", "max minimum",
+		"disable enable", "disabled enabled", "allow forbid", "allow deny", "allow block", "add remove", "create delete", "download upload",
+		"anonymous authenticated", "private public", "internal external", "external internal", "drop support", "crash start", "start stop", "accept reject",
+		"daily weekly", "nightly weekly", "daily nightly", "requests responses", "request response", "green red", "open close", "close open", "fail pass",
+		"with without", "before after", "after before", "decrease increase", "decode encode", "decrypt encrypt", "deploy rollback", "input output",
+		"left right", "local remote", "lock unlock", "merge split", "optional required", "manual automatic", "automatic manual", "static dynamic", "dynamic static",
+		"push pull", "pull push", "install uninstall", "import export", "export import", "on off", "off on", "first last", "keep remove", "delete keep", "deny permit",
+		"hide show", "long short", "high low", "large small", "mutable immutable", "opt-in opt-out", "exclude include", "ascending descending", "true false", "false true",
+		"strict lenient", "lenient strict", "sync async", "async sync", "bottom top", "primary secondary", "primary replica", "follower leader", "master slave":
+		return true
+	}
+	return false
+}

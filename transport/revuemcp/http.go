@@ -1,0 +1,205 @@
+package revuemcp
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/revuehq/revue"
+	"github.com/revuehq/revue/internal/httpguard"
+)
+
+// The headers in which a client says which session and repository it works for. They only route.
+const (
+	HeaderThread = "Revue-Thread" // up to 200 bytes of UTF-8 text; default: one thread a token
+	HeaderRepo   = "Revue-Repo"   // an address or a URL, see [revue.NormalizeRepo]
+)
+
+const maxThread = 200
+
+// Handler serves Streamable HTTP, without sessions. The context of each request must carry a
+// [revue.Principal] of kind agent; without one the answer is 401. It needs a server without a write
+// timeout: an approval waits as long as the human does.
+func (s *Server) Handler() http.Handler {
+	inner := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.mcp }, &mcp.StreamableHTTPOptions{
+		Stateless: true,
+		// Hosts and origins are checked before any routing, behind a proxy too.
+		DisableLocalhostProtection: true,
+		MaxRequestBodyBytes:        -1, // what is read below is limited by whoever made the request
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		agent, ok := s.httpAgent(w, r)
+		if !ok {
+			return
+		}
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
+		if err != nil {
+			var tooLarge *http.MaxBytesError
+			if errors.As(err, &tooLarge) {
+				httpguard.TooLarge(w, tooLarge.Limit)
+				return
+			}
+			httpguard.Problem(w, http.StatusBadRequest, string(revue.CodeInvalid), "the body could not be read; send it again")
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+
+		w.Header().Set("X-Accel-Buffering", "no") // a proxy must not keep signs of life to itself
+		ctx := r.Context()
+		x := &exchange{server: s, w: w, gone: ctx.Done()}
+		defer x.finish()
+		who := &caller{agent: agent, begun: x.begun, carry: x.carry, comment: x.comment}
+		inner.ServeHTTP(x, r.WithContext(withCaller(ctx, ctx, who)))
+	})
+}
+
+// httpAgent makes the agent of a request from its principal and its headers, or answers.
+func (s *Server) httpAgent(w http.ResponseWriter, r *http.Request) (revue.Agent, bool) {
+	p, ok := httpguard.PrincipalFrom(r.Context())
+	if !ok {
+		httpguard.Unauthenticated(w, "send the token as the header Authorization: Bearer TOKEN")
+		return revue.Agent{}, false
+	}
+	if p.Kind != revue.TokenAgent || p.Agent == nil {
+		httpguard.Problem(w, http.StatusForbidden, string(revue.CodeDenied), "this takes the token of an agent")
+		return revue.Agent{}, false
+	}
+	agent := *p.Agent
+	agent.Via = "mcp http"
+	agent.Thread = p.TokenID
+	agent.AnyThread = false
+	if threads := r.Header.Values(HeaderThread); len(threads) > 0 {
+		if len(threads) > 1 || !threadOK(threads[0]) {
+			httpguard.Problem(w, http.StatusBadRequest, string(revue.CodeInvalid),
+				HeaderThread+": must be one value of 1 to 200 bytes of UTF-8 text without control characters")
+			return revue.Agent{}, false
+		}
+		agent.Thread = threads[0]
+	}
+	agent.Repo = revue.NormalizeRepo(r.Header.Get(HeaderRepo))
+	return agent, true
+}
+
+func threadOK(s string) bool {
+	for _, r := range s {
+		if !unicode.IsGraphic(r) {
+			return false
+		}
+	}
+	return strings.TrimSpace(s) != "" && len(s) <= maxThread && utf8.ValidString(s)
+}
+
+// exchange is one request and its response. It is the response writer of the SDK, it can put comments
+// on the stream meanwhile, and it knows whether what was written got out.
+type exchange struct {
+	server *Server
+	w      http.ResponseWriter
+	gone   <-chan struct{} // closed when the client is gone
+
+	mu     sync.Mutex // the SDK writes from several goroutines, and so do comments
+	writes int        // by the SDK
+	err    error      // the first failure of a write or a flush
+	calls  int
+	slips  []slip
+}
+
+// slip waits for the response of one call.
+type slip struct {
+	writes   int // how many there were when the outcome was there
+	returned func(error)
+}
+
+func (x *exchange) Header() http.Header { return x.w.Header() }
+
+func (x *exchange) WriteHeader(status int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.w.WriteHeader(status)
+}
+
+func (x *exchange) Write(p []byte) (int, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	select {
+	// Asked before the write and never after: a client may well leave as soon as it has read its answer,
+	// and an approval that it has read must not be given to its next call.
+	case <-x.gone:
+		x.note(errGone)
+	default:
+	}
+	n, err := x.w.Write(p)
+	x.writes++
+	x.note(err)
+	return n, err
+}
+
+// FlushError sends what was written. The SDK drops the error, so it is kept here.
+func (x *exchange) FlushError() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.flush()
+}
+
+func (x *exchange) flush() error {
+	err := http.NewResponseController(x.w).Flush()
+	if errors.Is(err, http.ErrNotSupported) {
+		err = nil // what can't be flushed is sent at the end
+	}
+	x.note(err)
+	return err
+}
+
+func (x *exchange) note(err error) {
+	if x.err == nil {
+		x.err = err
+	}
+}
+
+// comment puts a line on the stream that clients skip. The tools call it while they wait, when the
+// headers of an event stream are set, so that nothing here can turn an error status into a 200.
+func (x *exchange) comment() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	_, err := io.WriteString(x.w, ": keepalive\n\n")
+	x.note(err)
+	_ = x.flush() // noted
+}
+
+func (x *exchange) carry(_ *mcp.CallToolRequest, returned func(error)) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.slips = append(x.slips, slip{writes: x.writes, returned: returned})
+}
+
+var errNotWritten = errors.New("the response was not written")
+
+// finish tells what became of each outcome. The SDK is done with the request.
+func (x *exchange) finish() {
+	x.mu.Lock()
+	writes, err, slips, calls := x.writes, x.err, x.slips, x.calls
+	x.mu.Unlock()
+	for _, s := range slips {
+		if err == nil && writes == s.writes {
+			s.returned(errNotWritten)
+			continue
+		}
+		s.returned(err)
+	}
+	for range calls {
+		x.server.end()
+	}
+}
+
+func (x *exchange) begun() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.calls++
+	x.server.begin()
+}

@@ -1,0 +1,405 @@
+package revuemcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/revuehq/revue"
+)
+
+// maxMessage is the largest message in bytes, on stdio and over HTTP.
+const maxMessage = 4 << 20
+
+// Serve speaks MCP over in and out, one message a line, for one agent. It returns nil when the client
+// closes in, an error when out can't be written, and ctx's error when ctx ends; calls under way get the grace of Options to be answered, so
+// drain the desk before ctx ends. Serve closes in. A line that is no message is answered with an error
+// and ends nothing.
+func (s *Server) Serve(ctx context.Context, agent revue.Agent, in io.ReadCloser, out io.Writer) error {
+	gone, leave := context.WithCancel(context.WithoutCancel(ctx))
+	defer leave()
+	conn := newLines(s, in, out, leave)
+	who := &caller{agent: agent, carry: conn.carry}
+	session, err := s.mcp.Connect(withCaller(context.WithoutCancel(ctx), gone, who), conn, nil)
+	if err != nil {
+		return fmt.Errorf("revuemcp: connecting: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- session.Wait() }()
+
+	select {
+	case err = <-ended:
+		if conn.inputDone.Load() {
+			err = nil // a client that has left need not read the rest
+		}
+	case <-ctx.Done():
+		conn.settled(s.grace)
+		leave()
+		go func() { _ = session.Close() }() // Wait tells what there is to tell
+		select {
+		case <-ended:
+		case <-time.After(s.grace): // the client does not read what is written to it
+		}
+		err = ctx.Err()
+	}
+	conn.finish()
+	return err
+}
+
+// lines is a connection of the SDK that carries one message a line. Unlike the one of the SDK it
+// outlives lines that are no messages, knows when the response to a call was written, and lets calls
+// under way end before it reports the end of its input.
+type lines struct {
+	server *Server
+	in     io.ReadCloser
+	out    io.Writer
+	leave  func() // tells parked calls that the client is gone
+
+	incoming chan line
+	closed   chan struct{}
+	once     sync.Once
+
+	inputDone atomic.Bool
+
+	queue []jsonrpc.Message // the rest of a batch; Read alone uses it
+
+	mu      sync.Mutex // guards what follows, and the order of what is written
+	pending map[string]*exchanged
+	idle    chan struct{} // closed when pending gets empty; nil while nobody waits for that
+}
+
+type line struct {
+	text []byte
+	err  error
+}
+
+// exchanged is a call that was read and not yet responded to.
+type exchanged struct {
+	batch    *batch
+	returned func(error)
+}
+
+// batch collects the responses to the calls of a batch.
+type batch struct {
+	left      int
+	responses []json.RawMessage
+	told      []func(error)
+}
+
+// callHeader carries the key of a call from the connection to its handler. It exists inside the process
+// alone.
+const callHeader = "Revue-Call"
+
+func newLines(s *Server, in io.ReadCloser, out io.Writer, leave func()) *lines {
+	c := &lines{
+		server: s, in: in, out: out, leave: leave,
+		incoming: make(chan line), closed: make(chan struct{}),
+		pending: map[string]*exchanged{},
+	}
+	go c.scan()
+	return c
+}
+
+// Connect makes the connection its own transport.
+func (c *lines) Connect(context.Context) (mcp.Connection, error) { return c, nil }
+
+// SessionID is empty: the process is the session.
+func (c *lines) SessionID() string { return "" }
+
+var errTooLong = errors.New("line too long")
+
+// scan reads lines until the input ends. It is a goroutine of its own because a read of standard input
+// can't be interrupted.
+func (c *lines) scan() {
+	r := bufio.NewReaderSize(c.in, 64<<10)
+	for {
+		text, err := readLine(r)
+		select {
+		case c.incoming <- line{text, err}:
+		case <-c.closed:
+			return
+		}
+		if err != nil && !errors.Is(err, errTooLong) {
+			return
+		}
+	}
+}
+
+// readLine reads up to a line end or the end of the input. What is over the limit is skipped.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var text []byte
+	long := false
+	for {
+		part, err := r.ReadSlice('\n')
+		if long = long || len(text)+len(part) > maxMessage; !long {
+			text = append(text, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case long && err == nil:
+			return nil, errTooLong
+		case errors.Is(err, io.EOF) && len(bytes.TrimSpace(text)) > 0 && !long:
+			return text, nil // the next read reports the end again
+		}
+		return text, err
+	}
+}
+
+// Read returns the next message.
+func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
+	for {
+		if len(c.queue) > 0 {
+			next := c.queue[0]
+			c.queue = c.queue[1:]
+			return next, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-c.closed:
+			return nil, io.EOF
+		case l := <-c.incoming:
+			switch {
+			case errors.Is(l.err, errTooLong):
+				c.refuse(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the message is over the limit of %d bytes", maxMessage))
+			case l.err != nil:
+				c.inputEnded()
+				return nil, io.EOF
+			default:
+				c.take(bytes.TrimSpace(l.text))
+			}
+		}
+	}
+}
+
+// inputEnded lets what is under way be answered. A client that closes its end and still reads gets its
+// answers; what is parked on a human ends after the grace.
+func (c *lines) inputEnded() {
+	c.inputDone.Store(true)
+	if !c.settled(c.server.grace) {
+		c.leave()
+		c.settled(c.server.grace)
+	}
+}
+
+// take queues the messages of a line.
+func (c *lines) take(text []byte) {
+	if len(text) == 0 {
+		return
+	}
+	if !json.Valid(text) {
+		c.refuse(nil, jsonrpc.CodeParseError, "the line is not JSON; send one JSON-RPC message a line")
+		return
+	}
+	if text[0] != '[' {
+		if msg, ok := c.decode(text); ok {
+			c.accept(msg, nil)
+		}
+		return
+	}
+	var parts []json.RawMessage
+	if err := json.Unmarshal(text, &parts); err != nil || len(parts) == 0 {
+		c.refuse(nil, jsonrpc.CodeInvalidRequest, "the batch is empty")
+		return
+	}
+	b := &batch{}
+	for _, p := range parts {
+		if msg, ok := c.decode(p); ok {
+			c.accept(msg, b)
+		}
+	}
+}
+
+func (c *lines) decode(text []byte) (jsonrpc.Message, bool) {
+	msg, err := jsonrpc.DecodeMessage(text)
+	if err == nil {
+		return msg, true
+	}
+	var head struct {
+		ID json.RawMessage `json:"id"`
+	}
+	_ = json.Unmarshal(text, &head) // what has no id is answered without one
+	c.refuse(head.ID, jsonrpc.CodeInvalidRequest, "this is no JSON-RPC 2.0 message")
+	return nil, false
+}
+
+// accept queues a message, and keeps count of a call until its response is written.
+func (c *lines) accept(msg jsonrpc.Message, b *batch) {
+	c.queue = append(c.queue, msg)
+	req, ok := msg.(*jsonrpc.Request)
+	if !ok || !req.IsCall() || req.Method == "subscriptions/listen" { // that one ends with the session
+		return
+	}
+	key := keyOf(req.ID)
+	req.Extra = &mcp.RequestExtra{Header: http.Header{callHeader: {key}}}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pending[key] == nil { // the SDK refuses a second call of this id
+		c.pending[key] = &exchanged{batch: b}
+		c.server.begin()
+		if b != nil {
+			b.left++
+		}
+	}
+}
+
+func keyOf(id jsonrpc.ID) string { return fmt.Sprintf("%T %[1]v", id.Raw()) }
+
+// refuse answers what is no message.
+func (c *lines) refuse(id json.RawMessage, code int64, message string) {
+	if len(id) == 0 {
+		id = json.RawMessage("null")
+	}
+	b := encode(struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   any             `json:"error"`
+	}{"2.0", id, struct {
+		Code    int64  `json:"code"`
+		Message string `json:"message"`
+	}{code, message}})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_ = c.write(b) // the next response fails in the same way
+}
+
+func (c *lines) write(b []byte) error {
+	_, err := c.out.Write(append(b, '\n'))
+	return err
+}
+
+// Write writes a message, and tells what waits for it.
+func (c *lines) Write(_ context.Context, msg jsonrpc.Message) error {
+	b, err := jsonrpc.EncodeMessage(msg)
+	if err != nil {
+		return fmt.Errorf("revuemcp: encoding a message: %w", err)
+	}
+	resp, ok := msg.(*jsonrpc.Response)
+	if !ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.write(b)
+	}
+	told, err := c.respond(keyOf(resp.ID), b)
+	for _, f := range told {
+		f(err)
+	}
+	return err
+}
+
+// respond writes a response, or keeps it until its batch is whole. It returns whom to tell.
+func (c *lines) respond(key string, b []byte) (told []func(error), err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.pending[key]
+	if p == nil {
+		return nil, c.write(b)
+	}
+	delete(c.pending, key)
+	defer c.counted()
+	if p.batch == nil {
+		if p.returned != nil {
+			told = append(told, p.returned)
+		}
+		return told, c.write(b)
+	}
+	p.batch.responses = append(p.batch.responses, b)
+	if p.returned != nil {
+		p.batch.told = append(p.batch.told, p.returned)
+	}
+	if p.batch.left--; p.batch.left > 0 {
+		return nil, nil
+	}
+	return p.batch.told, c.write(encode(p.batch.responses))
+}
+
+// counted takes one call off the count. The mutex is held.
+func (c *lines) counted() {
+	c.server.end()
+	if len(c.pending) == 0 && c.idle != nil {
+		close(c.idle)
+		c.idle = nil
+	}
+}
+
+// settled waits for the calls under way to be answered, up to a time.
+func (c *lines) settled(within time.Duration) bool {
+	c.mu.Lock()
+	if len(c.pending) == 0 {
+		c.mu.Unlock()
+		return true
+	}
+	if c.idle == nil {
+		c.idle = make(chan struct{})
+	}
+	idle := c.idle
+	c.mu.Unlock()
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-idle:
+		return true
+	case <-timer.C:
+		return false
+	case <-c.closed:
+		return false
+	}
+}
+
+func (c *lines) carry(req *mcp.CallToolRequest, returned func(error)) {
+	if extra := req.Extra; extra != nil {
+		c.mu.Lock()
+		p := c.pending[extra.Header.Get(callHeader)]
+		if p != nil {
+			p.returned = returned
+		}
+		c.mu.Unlock()
+		if p != nil {
+			return
+		}
+	}
+	returned(errNotWritten)
+}
+
+// Close ends the connection.
+func (c *lines) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	if err := c.in.Close(); err != nil {
+		return fmt.Errorf("revuemcp: closing the input: %w", err)
+	}
+	return nil
+}
+
+// finish tells what was never written.
+func (c *lines) finish() {
+	c.mu.Lock()
+	pending := c.pending
+	c.pending = map[string]*exchanged{}
+	var told []func(error)
+	for _, p := range pending {
+		c.server.end()
+		if p.returned != nil {
+			told = append(told, p.returned)
+		}
+		if p.batch != nil {
+			told = append(told, p.batch.told...)
+			p.batch.told = nil
+		}
+	}
+	c.mu.Unlock()
+	for _, f := range told {
+		f(errNotWritten)
+	}
+}
