@@ -50,8 +50,10 @@ func TestObstacle(t *testing.T) {
 		"only this repo, here":      {dec: correct(VerbOnlyThisRepo), at: at},
 		"only this repo, elsewhere": {dec: correct(VerbOnlyThisRepo), query: func(q *Query) { q.Repo = "github.com/acme/web" }, at: at, want: "repository"},
 		"only this repo, unknown":   {dec: correct(VerbOnlyThisRepo), query: func(q *Query) { q.Repo = "" }, at: at, want: "repository"},
-		"only this repo, both unknown": {dec: func(d *Decision) { correct(VerbOnlyThisRepo)(d); d.Repo = "" },
-			query: func(q *Query) { q.Repo = "" }, at: at, want: "repository"},
+		"only this repo, both unknown": {
+			dec:   func(d *Decision) { correct(VerbOnlyThisRepo)(d); d.Repo = "" },
+			query: func(q *Query) { q.Repo = "" }, at: at, want: "repository",
+		},
 		"not expired yet":            {dec: correct(VerbExpiresAfter), at: noon.Add(time.Hour - 1)},
 		"expired":                    {dec: correct(VerbExpiresAfter), at: noon.Add(time.Hour), want: "expired"},
 		"other concepts":             {query: func(q *Query) { q.Concepts = []string{"search"} }, at: at, want: "concepts"},

@@ -41,6 +41,16 @@ func (k EventKind) OfDecision() bool {
 	return strings.HasPrefix(string(k), "decision.") || k == EventPurged
 }
 
+// endsWaits reports whether a call that is parked on the event's lot has to look at it again.
+func (k EventKind) endsWaits() bool {
+	switch k {
+	case EventLotAnswered, EventLotDismissed, EventLotExpired, EventAskMoved:
+		return true
+	default:
+		return false
+	}
+}
+
 // Event is one entry of the journal. It holds ids and digests, never text.
 type Event struct {
 	Seq      Seq       `json:"seq"`

@@ -17,8 +17,9 @@ func (a *admin) Purge(ctx context.Context, id string) error {
 		return err
 	}
 	return a.desk.update(ctx, workspace, func(t *tx) error {
-		purged, err := false, error(nil)
+		purged := false
 		for _, purge := range []func(string) (bool, error){t.purgeLot, t.purgeDecision, t.purgeContext} {
+			var err error
 			if purged, err = purge(id); err != nil {
 				return err
 			}
@@ -29,7 +30,7 @@ func (a *admin) Purge(ctx context.Context, id string) error {
 		if !purged {
 			return notFound(ErrNotFound, id, "lot, decision or shared note")
 		}
-		_, err = t.append(Event{Kind: EventPurged, Ref: id, Actor: a.human.ID, Via: a.human.Via})
+		_, err := t.append(Event{Kind: EventPurged, Ref: id, Actor: a.human.ID, Via: a.human.Via})
 		return err
 	})
 }

@@ -201,9 +201,7 @@ func (d *Desk) settle(t *tx, lot Lot, a Answer, by Who, settled, rest []AskRecor
 	var dec Decision
 	made := false
 	if lot.Kind == KindDecision {
-		if dec, made, err = d.remembered(t, lot, precedent, by, settled); err != nil {
-			return err
-		}
+		dec, made = d.remembered(t, lot, precedent, by, settled)
 		lot.DecisionID = dec.ID
 	}
 	e, err := t.append(Event{
@@ -280,13 +278,13 @@ func (t *tx) confirmed(lot Lot, a Answer) (Answer, *Decision, error) {
 
 // remembered returns the decision that an answered lot stands for: the confirmed precedent where it is the
 // same decision and nothing stands against it, else one of its own.
-func (d *Desk) remembered(t *tx, lot Lot, precedent *Decision, by Who, settled []AskRecord) (dec Decision, made bool, err error) {
+func (d *Desk) remembered(t *tx, lot Lot, precedent *Decision, by Who, settled []AskRecord) (dec Decision, made bool) {
 	if precedent != nil && lot.Answer.Remember != RememberOnce {
 		if dec, ok := d.joins(*precedent, lot, t.now); ok {
 			if lot.Answer.Remember == RememberRule {
 				dec.Remember = RememberRule
 			}
-			return d.withAliases(dec, lot, by, settled, t.now), false, nil
+			return d.withAliases(dec, lot, by, settled, t.now), false
 		}
 	}
 	dec = Decision{
@@ -295,7 +293,7 @@ func (d *Desk) remembered(t *tx, lot Lot, precedent *Decision, by Who, settled [
 		Concepts: lot.Concepts, Files: lot.Files, Repo: lot.Repo, Stream: lot.Stream,
 		Remember: lot.Answer.Remember, LotID: lot.ID, By: by, CreatedAt: t.now, ConfirmedAt: t.now,
 	}
-	return d.withAliases(dec, lot, by, settled, t.now), true, nil
+	return d.withAliases(dec, lot, by, settled, t.now), true
 }
 
 // joins returns the precedent confirmed by the answer to a lot, where the two are the same decision: no

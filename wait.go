@@ -71,10 +71,12 @@ func (r *waiters) signal(workspace string, events []Event) {
 			r.signalWorkspace(workspace)
 			return
 		}
-		for _, lot := range []string{e.Lot, e.Ref} {
-			if lot != "" {
-				r.signalTopic(topic{workspace, lot})
-			}
+		if !e.Kind.endsWaits() {
+			continue
+		}
+		r.signalTopic(topic{workspace, e.Lot})
+		if e.Kind == EventAskMoved {
+			r.signalTopic(topic{workspace, e.Ref})
 		}
 	}
 	r.signalTopic(topic{workspace, ""})

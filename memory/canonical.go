@@ -53,7 +53,7 @@ type token struct {
 // hidden reports whether s has a character that hides or reorders text, so that what a human saw may
 // not be what is compared. Joiners and variation selectors are part of emoji and of some scripts.
 func hidden(s string) bool {
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		if c := s[i]; c >= utf8.RuneSelf || c < ' ' && c != '\n' && c != '\t' && c != '\r' || c == 0x7F {
 			return hiddenRunes(s)
 		}
@@ -81,7 +81,7 @@ func hiddenRunes(s string) bool {
 // folded is text in NFC and folded in width, with ASCII quotes and dashes.
 func folded(text string) string {
 	ascii := true
-	for i := 0; i < len(text); i++ {
+	for i := range len(text) {
 		if text[i] >= utf8.RuneSelf {
 			ascii = false
 			break
@@ -334,7 +334,7 @@ func identifier(s string) bool {
 
 // unspaced reports whether s has a character of a script that is written without spaces.
 func unspaced(s string) bool {
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
 			return strings.ContainsFunc(s, unspacedRune)
 		}

@@ -110,10 +110,14 @@ func changed(text string, yield func(kind, text string)) {
 		}
 		if !filler(w) {
 			emit("deletion", slices.Delete(slices.Clone(words), i, i+1))
+			for _, other := range []string{"quux", "staging", "users"} {
+				if !strings.EqualFold(strings.Trim(w, ",."), other) {
+					c := slices.Clone(words)
+					c[i] = other
+					emit("replacement", c)
+				}
+			}
 			c := slices.Clone(words)
-			c[i] = "quux"
-			emit("replacement", c)
-			c = slices.Clone(words)
 			c[i] += "x"
 			emit("suffix", c)
 		}
@@ -154,9 +158,6 @@ func TestChangesAreNeverTheSame(t *testing.T) {
 					t.Errorf("%s: %q is the same as %q", kind, base, text)
 				case revue.VerdictLikely:
 					likely[kind]++
-					if strings.Contains(base, "staging environment") && !strings.Contains(text, "staging environment") && kind == "deletion" {
-						return // "the staging" for "the staging environment" is harmless
-					}
 					t.Errorf("%s: %q is likely %q", kind, base, text)
 				}
 				if n%7 == 0 {
@@ -170,6 +171,6 @@ func TestChangesAreNeverTheSame(t *testing.T) {
 			})
 		}
 	}
-	require.GreaterOrEqual(t, n, 3000)
+	require.GreaterOrEqual(t, n-byKind["insertion"], 3000)
 	t.Logf("%d changes, none the same: %v; likely: %v", n, byKind, likely)
 }

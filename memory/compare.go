@@ -92,18 +92,21 @@ func reduced(toks []token, out []string) []string {
 		if t.plain {
 			switch s {
 			case "please", "kindly":
-				if i > 0 && quoting(toks[i-1].s) {
-					break
+				if i == 0 || !quoting(toks[i-1].s) {
+					continue
 				}
-				continue
-			case "hi", "hello", "hey", "thanks":
-				if i == 0 || i == len(toks)-1 {
+			case "hi", "hello", "hey":
+				if i == 0 && i+1 < len(toks) && asking(toks[i+1].s) {
+					continue
+				}
+			case "thanks":
+				if i > 0 && i == len(toks)-1 && !quoting(toks[i-1].s) {
 					continue
 				}
 			case "i":
 				s = "we"
 			case "environment":
-				if i > 0 && toks[i-1].plain && environment(toks[i-1].s) {
+				if i > 0 && toks[i-1].plain && environment(toks[i-1].s) && (i == len(toks)-1 || function(toks[i+1].s)) {
 					continue
 				}
 			}
@@ -156,9 +159,12 @@ func overlap(a, b []token) float64 {
 	return float64(shared) / float64(most)
 }
 
+// maxContents bounds how many content words are looked at, since one text may have a thousand.
+const maxContents = 128
+
 func contents(toks []token, buf []string) []string {
 	for _, t := range toks {
-		if !function(t.s) {
+		if !function(t.s) && len(buf) < maxContents {
 			buf = append(buf, rough(t))
 		}
 	}
@@ -232,7 +238,7 @@ func diffOrdered(a, b []token) []change {
 	var out []change
 	i, j, from, to := 0, 0, 0, 0
 	flush := func() {
-		for k := 0; k < max(i-from, j-to); k++ {
+		for k := range max(i-from, j-to) {
 			var c change
 			if from+k < i {
 				c.a = a[from+k].s

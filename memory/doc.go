@@ -21,6 +21,7 @@
 //   - it has no deictic word ("this", "new", "today"), no pronoun without anything before it that it could stand for,
 //     and no character that hides or reorders text. "This file" and "these files" are pinned where both
 //     questions name the same files, and some, in the same repository; nothing pins a word about time;
+//   - it has no word that may mean another thing by now ("existing", "old", "still", a day of the week);
 //   - it asks for leave ("may I", "is it ok to", "proceed with") only where the human made the answer a rule;
 //   - [revue.Decision.Obstacle] finds nothing: corrections, age, scope and options;
 //   - no other live decision on the question, whose scope fits that of this one, answers otherwise;

@@ -15,6 +15,7 @@ type reading struct {
 	hidden     bool   // it has characters that hide or reorder text
 	deictic    string // the word that means something only where and when it was asked, "" for none
 	pinnable   bool   // that word is about files ("this file"), so that the files of the scope pin it
+	relative   string // a word that may mean another thing another time ("existing", "friday"), "" for none
 	vague      bool   // no word says what it is about: "merge the branch"
 	thin       bool   // fewer than two content words
 	permission bool   // it asks for leave to do something
@@ -97,6 +98,12 @@ func (r *reading) guard() {
 				hit = x || y
 			}
 		}
+		if relativeWord(w, prev, next, content) && !capitals(r.toks[i].s) {
+			if r.relative == "" {
+				r.relative = w
+			}
+			continue
+		}
 		if hit {
 			if r.deictic == "" {
 				r.deictic = w
@@ -167,21 +174,30 @@ func deicticWord(w, prev, next string, content int) (hit, pin bool) {
 	case "above", "below":
 		// "above 5 MB" and "below the limit" point at nothing.
 		return next == "" || function(next), false
-	case "same", "another":
-		return content < 2, false
-	case "newer", "older", "earlier", "later":
-		return next != "than" && prev != "or" && prev != "and", false
-	case "old":
-		return !unitOrDate(prev), false
 	case "next", "previous", "prior", "last", "following", "preceding", "former", "latter", "aforementioned",
-		"current", "currently", "presently", "existing", "ongoing", "upcoming", "remaining",
-		"new", "newest", "oldest", "latest", "recent", "recently",
-		"today", "today's", "tomorrow", "tomorrow's", "yesterday", "yesterday's", "tonight", "now", "nowadays", "yet", "soon", "still", "anymore", "again",
-		"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
+		"current", "currently", "presently", "new", "newest", "latest", "recent", "recently",
+		"today", "today's", "tomorrow", "tomorrow's", "yesterday", "yesterday's", "tonight", "now", "nowadays", "yet",
 		"my", "mine", "myself", "your", "yours", "yourself", "me":
 		return true, false
 	}
 	return false, false
+}
+
+// relativeWord reports whether a word may mean another thing another time or beside other words. Such a question
+// is grouped like any other, since those who ask at once mean the same, but its answer is not applied later.
+func relativeWord(w, prev, next string, content int) bool {
+	switch w {
+	case "same", "another", "other", "others":
+		return content < 2
+	case "newer", "older", "earlier", "later":
+		return next != "than" && prev != "or" && prev != "and"
+	case "old":
+		return !unitOrDate(prev)
+	case "oldest", "existing", "ongoing", "upcoming", "remaining", "proposed", "suggested", "attached", "mentioned", "outlined", "drafted",
+		"soon", "still", "anymore", "again", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday":
+		return true
+	}
+	return false
 }
 
 // capitals reports whether a token has more than one letter, all of them capitals.
@@ -217,6 +233,7 @@ func filesWord(s string) bool {
 
 // permission reports whether a question asks for leave: "may I", "ok to", "proceed".
 func permission(words []string) bool {
+	open := false // after a question word: "how long shall we" asks for no leave
 	for i, w := range words {
 		prev, next, third := "", "", ""
 		if i > 0 {
@@ -236,8 +253,10 @@ func permission(words []string) bool {
 		}
 		self := next == "i" || next == "we" || next == "you" || next == "agent" || next == "agents"
 		switch w {
+		case "which", "what", "who", "whom", "whose", "when", "where", "why", "how":
+			open = true
 		case "may", "can", "could", "shall", "might", "would":
-			if self {
+			if self && !open {
 				return true
 			}
 		case "am", "are":

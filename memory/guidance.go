@@ -21,6 +21,8 @@ const (
 
 	outOfScope = 0.85 // factor where the scopes do not fit
 
+	maxExact = 200 // decisions on one question that are judged, the newest
+
 	minRelevance = 0.02 // what is less relevant is not compared
 
 	defaultLimit = 10
@@ -30,7 +32,7 @@ const (
 // search finds the decisions for q and says how far each may be reused.
 func (sp *space) search(q revue.Query, now time.Time) revue.Recalled {
 	r := read(q.Text)
-	out := revue.Recalled{Deictic: r.loose()}
+	out := revue.Recalled{Deictic: r.loose() || r.relative != ""}
 	limit := q.Limit
 	if limit <= 0 {
 		limit = defaultLimit
@@ -51,7 +53,7 @@ func (sp *space) search(q revue.Query, now time.Time) revue.Recalled {
 	candidates := ix.relevant(q.Text, max(20, 2*limit), sc)
 	var exact []uint32
 	if k := key(r.toks); k != "" && !r.hidden {
-		exact = ix.byKey[k]
+		exact = ix.newest(ix.byKey[k], maxExact)
 	}
 	matches := make([]ranked, 0, len(candidates)+len(exact))
 	for _, n := range exact {
@@ -140,6 +142,9 @@ func (ix *index) match(x *doc, q revue.Query, r *reading, rel float64, exact boo
 		stop := obstacle
 		if stop == "" && r.thin {
 			stop = "it has too few words to say what it is about"
+		}
+		if stop == "" && r.relative != "" {
+			stop = "'" + quote(r.relative) + "' may mean another thing by now"
 		}
 		if stop == "" && r.permission && d.Remember != revue.RememberRule {
 			stop = "it asks for leave, and the human did not make the answer a standing rule"

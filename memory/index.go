@@ -277,7 +277,7 @@ func stemOf(w string) string {
 	if len(w) < 4 || len(w) > 40 {
 		return w
 	}
-	for i := 0; i < len(w); i++ {
+	for i := range len(w) {
 		if w[i] >= utf8.RuneSelf {
 			return w
 		}
@@ -396,4 +396,11 @@ func (ix *index) before(x, y found) bool {
 		return x.rel > y.rel
 	}
 	return cmp.Compare(ix.docs[x.doc].d.Seq, ix.docs[y.doc].d.Seq) > 0
+}
+
+// newest returns at most n of the documents, those made last first.
+func (ix *index) newest(docs []uint32, n int) []uint32 {
+	docs = slices.Clone(docs)
+	slices.SortFunc(docs, func(x, y uint32) int { return cmp.Compare(ix.docs[y].d.Seq, ix.docs[x].d.Seq) })
+	return docs[:min(n, len(docs))]
 }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -274,6 +275,7 @@ func TestFaultyPlane(t *testing.T) {
 			desk := revue.New(memstore.New(nil), memory.New(nil), nil)
 			run(t, desk)
 			sys := system(desk)
+			sys.Patience = 2 * time.Second
 			sys.Decider = func(_ *testing.T, a revue.Agent) revue.Decider {
 				if f.agent != nil {
 					a = f.agent(a)
@@ -297,9 +299,11 @@ func TestFaultyPlane(t *testing.T) {
 
 // A suite is worth what it finds: each of these planes must fail the case that is about its fault.
 func TestContractFindsFaults(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
 	for _, f := range faults() {
 		t.Run(f.name, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFaultyPlane$/"+f.finds, "-test.v", "-test.timeout=60s")
+			cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestFaultyPlane$/"+f.finds, "-test.v", "-test.timeout=60s")
 			cmd.Env = append(os.Environ(), faultVariable+"="+f.name)
 			out, err := cmd.CombinedOutput()
 			var exit *exec.ExitError

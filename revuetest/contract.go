@@ -40,6 +40,8 @@ type System struct {
 
 	// Agents is how many agents ask at once in the cases on concurrency; 0 is 32.
 	Agents int
+	// Patience is how long a case waits for what must happen; 0 is a minute.
+	Patience time.Duration
 	// Rounds is how often the racing cases race; 0 is 100.
 	Rounds int
 	// Likely is two wordings that the plane's memory calls likely, the first a question about databases with two
@@ -56,6 +58,9 @@ func Contract(t *testing.T, open func(t *testing.T) System) {
 	}
 	if sys.Rounds == 0 {
 		sys.Rounds = 100
+	}
+	if sys.Patience == 0 {
+		sys.Patience = time.Minute
 	}
 	if sys.Likely[0] == "" {
 		sys.Likely = [2]string{questionDB, "Hello, which database should the billing service use?"}
@@ -104,8 +109,6 @@ func groups() []group {
 }
 
 const (
-	// patience is how long a case waits for what must happen.
-	patience = 60 * time.Second
 	// longWait is for requests that are expected to end by an answer. Whole seconds, and below the
 	// cap of every transport.
 	longWait = 40 * time.Second
@@ -140,7 +143,7 @@ type world struct {
 
 func newWorld(t *testing.T, sys System) *world {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), longWait+3*sys.Patience)
 	t.Cleanup(cancel)
 	w := &world{
 		t: t, sys: sys, ctx: ctx, ws: "case-" + random(),
@@ -207,7 +210,7 @@ func (w *world) need(err error, doing string) {
 // eventually polls until cond holds. It gives up at once when a request on its way has failed.
 func (w *world) eventually(what string, cond func() bool) {
 	w.t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(w.sys.Patience)
 	defer deadline.Stop()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -332,7 +335,7 @@ func (w *world) end(c *call) (revue.Outcome, error) {
 	select {
 	case <-c.done:
 		return c.out, c.err
-	case <-time.After(patience + longWait):
+	case <-time.After(w.sys.Patience + longWait):
 		w.t.Fatal("a call never returned")
 		return revue.Outcome{}, nil
 	}
@@ -477,7 +480,7 @@ func (w *world) chain() []revue.Event {
 	})
 	w.need(err, "share a mark")
 	w.marks[item.ID] = true
-	ctx, cancel := context.WithTimeout(w.ctx, patience)
+	ctx, cancel := context.WithTimeout(w.ctx, w.sys.Patience)
 	defer cancel()
 	var all []revue.Event
 	for e, err := range w.ada.Events(ctx, 0) {

@@ -18,7 +18,7 @@ import (
 func AnswerAll(ctx context.Context, r revue.Reviewer, fn func(revue.Lot) (revue.Answer, bool)) error {
 	err := follow(ctx, r, fn)
 	if ctx.Err() != nil {
-		return nil
+		err = nil
 	}
 	return err
 }

@@ -66,7 +66,7 @@ func groupingCases() []testCase {
 		}
 		return out
 	}
-	db := func(change func(*revue.Ask)) revue.Ask { return with(change) }
+	db := with
 	return []testCase{
 		joins("the same question of two agents is one lot", askDB(), askDB()),
 		joins("case and punctuation don't matter", askDB(), db(func(a *revue.Ask) { a.Question = "which database should the billing service use" })),

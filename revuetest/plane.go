@@ -190,7 +190,7 @@ func journalCases() []testCase {
 			w.decided()
 			head := w.chain()
 			last := head[len(head)-1]
-			ctx, cancel := context.WithTimeout(w.ctx, patience)
+			ctx, cancel := context.WithTimeout(w.ctx, w.sys.Patience)
 			defer cancel()
 			got := make(chan revue.Event, 64)
 			ended := make(chan struct{})
@@ -208,7 +208,7 @@ func journalCases() []testCase {
 				select {
 				case e := <-got:
 					return e
-				case <-time.After(patience):
+				case <-time.After(w.sys.Patience):
 					w.t.Fatal("the event never came")
 					return revue.Event{}
 				}
@@ -222,7 +222,7 @@ func journalCases() []testCase {
 			cancel()
 			select {
 			case <-ended:
-			case <-time.After(patience):
+			case <-time.After(w.sys.Patience):
 				w.t.Fatal("the events don't end with their context")
 			}
 		}},

@@ -279,7 +279,7 @@ func TestApprovalIsCollectedWithinAnHour(t *testing.T) {
 	}
 	for name, end := range ends {
 		t.Run(name+" and in time", func(t *testing.T) {
-			idle(t, func(t *testing.T, p plane) {
+			idle(t, func(_ *testing.T, p plane) {
 				p.ask(p.agent("first"), deletion(), revue.OutcomePending)
 				want := end(p)
 				p.pass(time.Hour)
@@ -288,7 +288,7 @@ func TestApprovalIsCollectedWithinAnHour(t *testing.T) {
 			})
 		})
 		t.Run(name+" and too late", func(t *testing.T) {
-			idle(t, func(t *testing.T, p plane) {
+			idle(t, func(_ *testing.T, p plane) {
 				p.ask(p.agent("first"), deletion(), revue.OutcomePending)
 				end(p)
 				p.pass(time.Hour + tick)
@@ -390,7 +390,7 @@ func TestKeyIsReleasedAfterTenMinutes(t *testing.T) {
 		})
 	}
 	t.Run("stale", func(t *testing.T) {
-		idle(t, func(t *testing.T, p plane) {
+		idle(t, func(_ *testing.T, p plane) {
 			p.decided(question(), "postgres")
 			p.pass(revue.StaleAfter)
 			p.ask(p.agent("first"), question(), revue.OutcomeAnswered)
@@ -399,14 +399,14 @@ func TestKeyIsReleasedAfterTenMinutes(t *testing.T) {
 		})
 	})
 	t.Run("wrong at once", func(t *testing.T) {
-		idle(t, func(t *testing.T, p plane) {
+		idle(t, func(_ *testing.T, p plane) {
 			out := p.decided(question(), "postgres")
 			p.correct(revue.Correction{DecisionID: out.DecisionID, Verb: revue.VerbWrong})
 			p.ask(p.agent("first"), question(), revue.OutcomePending)
 		})
 	})
 	t.Run("not where nothing calls for it", func(t *testing.T) {
-		idle(t, func(t *testing.T, p plane) {
+		idle(t, func(_ *testing.T, p plane) {
 			p.decided(question(), "postgres")
 			p.pass(29 * 24 * time.Hour)
 			p.ask(p.agent("first"), question(), revue.OutcomeAnswered)

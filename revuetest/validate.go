@@ -255,7 +255,7 @@ func validationCases() []testCase {
 			select {
 			case out = <-c:
 				w.check(out.Answer == "sqlite", "a huge wait: %+v", out)
-			case <-time.After(patience):
+			case <-time.After(w.sys.Patience):
 				w.t.Fatal("a request with a huge wait never returned")
 			}
 		}},

@@ -78,6 +78,9 @@ func (m *stdioServer) run(ctx context.Context) error {
 		stopServe()
 	}()
 	agent := m.localAgent(ctx)
+	if m.env("REVUE_REPO") != "" && agent.Repo == "" {
+		log.Warn("REVUE_REPO is no address of a repository, like github.com/acme/api: the repository is unknown")
+	}
 	srv := revuemcp.NewServer(p, &revuemcp.Options{Profile: profile, Version: version(), Log: log})
 	err = srv.Serve(serveCtx, agent, m.stdin, m.stdout)
 	if errors.Is(err, context.Canceled) && ctx.Err() == nil { // stopped by a signal, as asked

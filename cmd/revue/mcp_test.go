@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/revuehq/revue"
+	"github.com/revuehq/revue/internal/testneed"
 	"github.com/revuehq/revue/memory"
 )
 
@@ -39,8 +40,9 @@ func TestMCPStdio(t *testing.T) {
 	db := tempDB(t)
 	home := t.TempDir()
 	work := t.TempDir()
-	require.NoError(t, exec.CommandContext(t.Context(), "git", "init", "-q", work).Run())
-	require.NoError(t, exec.CommandContext(t.Context(), "git", "-C", work, "remote", "add", "origin", "https://user:hunter2@GitHub.com/Acme/API.git").Run())
+	git := testneed.Program(t, "git")
+	require.NoError(t, exec.CommandContext(t.Context(), git, "init", "-q", work).Run())
+	require.NoError(t, exec.CommandContext(t.Context(), git, "-C", work, "remote", "add", "origin", "https://user:hunter2@GitHub.com/Acme/API.git").Run())
 	env := cleanEnv(home, "REVUE_WORKSTREAM_ID=stream-7")
 	s := startStdio(t, work, env, "--db", db)
 
@@ -52,7 +54,7 @@ func TestMCPStdio(t *testing.T) {
 		}
 		asked <- o
 	}()
-	local := append(env, "REVUE_DB="+db)
+	local := cleanEnv(home, "REVUE_DB="+db)
 	lot := openLot(t, local, "Which queue do we use?")
 	p := localPlane(t, db)
 	l, err := p.Reviewer(testHuman()).Lot(t.Context(), lot)

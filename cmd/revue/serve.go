@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -125,14 +126,19 @@ func (s *serve) serve(sigCtx context.Context, restore func(), p *plane, ln net.L
 	runCtx, stopRun := context.WithCancel(base)
 	ran := make(chan error, 1)
 	go func() { ran <- p.Run(runCtx) }()
-	defer func() { stopRun(); <-ran }()
+	defer func() {
+		stopRun()
+		if err := <-ran; err != nil {
+			log.Error("the work in the background failed", "error", err)
+		}
+	}()
 
 	tools := []*revuemcp.Server{
 		revuemcp.NewServer(p, &revuemcp.Options{Profile: profile, Version: version(), Log: log}),
 		revuemcp.NewServer(p, &revuemcp.Options{Profile: revuemcp.Approvals, Version: version(), Log: log}),
 	}
 	srv := &http.Server{
-		Handler: httpguard.New(&httpguard.Options{Hosts: s.hosts, Log: log})(routes(p, tools[0], tools[1], log)),
+		Handler: httpguard.New(&httpguard.Options{Hosts: s.names(ln, log), Log: log})(routes(p, tools[0], tools[1], log)),
 		// No WriteTimeout: a call waits for a human.
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
@@ -264,6 +270,20 @@ func (s *serve) url(ln net.Listener) string {
 		}
 	}
 	return scheme + "://" + net.JoinHostPort(host, port)
+}
+
+// names are the hosts this server goes by: those that were allowed, and the address it listens on where
+// that is one.
+func (s *serve) names(ln net.Listener, log *slog.Logger) []string {
+	tcp, ok := ln.Addr().(*net.TCPAddr)
+	switch {
+	case !ok:
+	case !tcp.IP.IsUnspecified():
+		return append(slices.Clone(s.hosts), tcp.IP.String())
+	case len(s.hosts) == 0:
+		log.Warn("requests from beyond this machine will be refused: give the name they use with --allow-host")
+	}
+	return s.hosts
 }
 
 // routes is the whole surface of the server.

@@ -29,7 +29,7 @@ func (a *app) versionCmd() *cobra.Command {
 		Use:   "version",
 		Short: "Say which version this is",
 		Args:  cobra.NoArgs,
-		RunE: does(func(cmd *cobra.Command, _ []string) error {
+		RunE: does(func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintln(a.stdout, "revue "+version())
 			return err
 		}),

@@ -209,7 +209,7 @@ func TestPanics(t *testing.T) {
 // What stands behind can stream: flush, deadlines and the like reach the connection.
 func TestStreaming(t *testing.T) {
 	next := make(chan struct{})
-	ts := httptest.NewServer(httpguard.New(nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	ts := httptest.NewServer(httpguard.New(nil)(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		rc := http.NewResponseController(w)
 		_, _ = io.WriteString(w, "first\n")
 		if err := errors.Join(rc.Flush(), rc.EnableFullDuplex()); err != nil {
@@ -219,7 +219,9 @@ func TestStreaming(t *testing.T) {
 		w.(http.Flusher).Flush()
 	})))
 	defer ts.Close()
-	resp, err := ts.Client().Get(ts.URL)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, ts.URL, nil)
+	require.NoError(t, err)
+	resp, err := ts.Client().Do(req)
 	require.NoError(t, err)
 	defer resp.Body.Close()
 	got := make([]byte, 6)

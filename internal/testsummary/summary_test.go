@@ -137,7 +137,7 @@ func TestRun(t *testing.T) {
 
 	var out, diag bytes.Buffer
 	require.Equal(t, 0, run(t.Context(), []string{"-nocgo", "./...", "-count=1", "./..."}, &out, &diag), diag.String())
-	require.Contains(t, out.String(), "2 passed, 0 failed, 2 skipped")
+	require.Contains(t, out.String(), "2 passed, 0 failed, ") // what is skipped depends on cgo too
 	require.Contains(t, out.String(), "SKIPPED small [CGO_ENABLED=0] TestS: why not")
 
 	write("b.go", "package small\n\nvar x int = \"\"\n")

@@ -271,8 +271,9 @@ func BenchmarkUpdate(b *testing.B) {
 	for _, sync := range []Synchronous{SynchronousFull, SynchronousNormal} {
 		b.Run(sync.String()+"/bare", func(b *testing.B) {
 			s := open(b, file(b), &Options{Synchronous: sync, NoBell: true})
-			se := <-s.writer
-			defer func() { s.writer <- se }()
+			se, err := s.borrow(b.Context(), s.writer, false)
+			require.NoError(b, err)
+			defer s.writer.giveBack(se)
 			require.NoError(b, se.exec("CREATE TABLE bare (id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT"))
 			require.NoError(b, se.exec("CREATE TABLE bare_events (seq INTEGER PRIMARY KEY, body TEXT NOT NULL) STRICT"))
 			body := string(make([]byte, 600))

@@ -167,10 +167,11 @@ type selection struct {
 	where strings.Builder
 	args  []any
 	named bool
+	seq   string // the column that numbers the rows; "+seq" where its index is not to be used
 }
 
 func newSelection(t *tx) *selection {
-	return &selection{args: []any{t.workspace}}
+	return &selection{args: []any{t.workspace}, seq: "seq"}
 }
 
 // equal selects the rows that have this value, unless it is "".
@@ -191,15 +192,15 @@ func (s *selection) cond(condition string, args ...any) {
 }
 
 func find[T any](t *tx, table string, s *selection, after revue.Seq, newest bool, limit int) ([]T, error) {
-	order := "seq, id"
+	order := s.seq + ", id"
 	if newest {
-		order = "seq DESC, id DESC"
+		order = s.seq + " DESC, id DESC"
 	}
 	if after != 0 {
 		if newest {
-			s.cond("seq < ?", int64(after))
+			s.cond(s.seq+" < ?", int64(after))
 		} else {
-			s.cond("seq > ?", int64(after))
+			s.cond(s.seq+" > ?", int64(after))
 		}
 	}
 	query := "SELECT body FROM " + table + " WHERE workspace = ?" + s.where.String() + " ORDER BY " + order
@@ -298,7 +299,7 @@ func (t *tx) FindDecisions(q revue.DecisionQuery) ([]revue.Decision, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.named = true
+		s.named, s.seq = true, "+seq"
 		s.cond("id IN (SELECT value FROM json_each(?))", string(ids))
 	}
 	s.equal("key", q.Key)

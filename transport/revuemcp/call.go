@@ -64,7 +64,7 @@ func (s *Server) tool(h handler) mcp.ToolHandler {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		if gone, ok := ctx.Value(goneKey{}).(context.Context); ok {
-			defer context.AfterFunc(gone, func() { cancel(errGone) })()
+			defer context.AfterFunc(gone, func() { cancel(context.Cause(gone)) })()
 		}
 		args, err := readArguments(req.Params.Arguments)
 		if err != nil {
@@ -144,9 +144,20 @@ func (s *Server) request(ctx context.Context, c *call) (*mcp.CallToolResult, err
 	if err != nil {
 		return nil, err
 	}
-	return c.ask(ctx, ask, func(o revue.Outcome) (*mcp.CallToolResult, error) {
+	return c.ask(ctx, ask, shownDecision)
+}
+
+// shownDecision is an outcome as a result. One without an answer is never shown as answered.
+func shownDecision(o revue.Outcome) (*mcp.CallToolResult, error) {
+	switch o.Status {
+	case revue.OutcomePending, revue.OutcomeDismissed:
 		return result(shownOutcome(o)), nil
-	})
+	case revue.OutcomeAnswered, revue.OutcomeReused:
+		if o.Answer != "" {
+			return result(shownOutcome(o)), nil
+		}
+	}
+	return nil, &revue.Error{Code: revue.CodeInternal, Message: "the request came to no answer; report this and don't guess", Err: fmt.Errorf("outcome %q of lot %s", o.Status, o.LotID)}
 }
 
 func readAsk(a arguments) (revue.Ask, error) {
@@ -209,7 +220,7 @@ func shownApproval(o revue.Outcome) (*mcp.CallToolResult, error) {
 	case o.Status == revue.OutcomePending:
 		return nil, errClosing
 	default:
-		return nil, &revue.Error{Code: revue.CodeInternal, Message: "the request did not end in approved, declined or expired; take it as not approved", Err: fmt.Errorf("outcome %s of lot %s", o.Status, o.LotID)}
+		return nil, &revue.Error{Code: revue.CodeInternal, Message: "the request did not end in approved, declined or expired; take it as not approved", Err: fmt.Errorf("outcome %q of lot %s", o.Status, o.LotID)}
 	}
 	details := shownOutcome(o)
 	details.Status = word
@@ -244,7 +255,8 @@ func (c *call) ask(ctx context.Context, ask revue.Ask, show func(revue.Outcome) 
 			}
 		}
 	}
-	if err := ctx.Err(); err != nil { // the caller has given up: it will not read this
+	// A caller that has given up will not read this. One whose call ends since the server does will.
+	if err := ctx.Err(); err != nil && !errors.Is(context.Cause(ctx), errClosing) {
 		returned(context.Cause(ctx))
 		return nil, err
 	}

@@ -33,8 +33,17 @@ func runningDesk(t *testing.T) *revue.Desk {
 	return desk
 }
 
+// rounds is how often the racing cases race. The desk's own tests race more often.
+func rounds() int {
+	if testing.Short() {
+		return 2
+	}
+	return 20
+}
+
 // The same suite that the desk passes, through the client of this package and a session of each profile.
 func TestContractMCPStdio(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	revuetest.Contract(t, func(t *testing.T) revuetest.System {
 		desk := runningDesk(t)
 		grace := 20 * time.Millisecond // sessions end with calls parked in them
@@ -50,12 +59,13 @@ func TestContractMCPStdio(t *testing.T) {
 			},
 			ApprovalsBlock:     true,
 			CallerIsCredential: true,
-			Rounds:             20,
+			Rounds:             rounds(),
 		}
 	})
 }
 
 func TestContractMCPHTTP(t *testing.T) {
+	t.Parallel()
 	revuetest.Contract(t, func(t *testing.T) revuetest.System {
 		desk := runningDesk(t)
 		mux := http.NewServeMux()
@@ -89,7 +99,7 @@ func TestContractMCPHTTP(t *testing.T) {
 				return revuemcp.NewClient(dial("/mcp"), &revuemcp.ClientOptions{Approvals: dial("/mcp/approvals")})
 			},
 			ApprovalsBlock: true,
-			Rounds:         20,
+			Rounds:         rounds(),
 		}
 	})
 }

@@ -154,10 +154,9 @@ func (a arguments) number(field string) (n float64, ok bool, err error) {
 	}
 	s, isString := asString(raw)
 	if !isString {
-		s = string(bytes.TrimSpace(raw))
-	} else if s = strings.TrimSpace(s); s == "" {
-		return 0, false, nil
+		s = string(raw)
 	}
+	s = strings.TrimSpace(s)
 	problem := invalid(field, "must be a number")
 	if strings.Trim(s, "0123456789+-.eE") != "" {
 		return 0, false, problem

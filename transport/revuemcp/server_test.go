@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/revuehq/revue"
+	"github.com/revuehq/revue/internal/httpguard"
 	"github.com/revuehq/revue/transport/revuemcp"
 )
 
@@ -65,11 +66,11 @@ func TestProtocolVersions(t *testing.T) {
 					return overHTTP(t, srv, agentPrincipal(), nil, version)
 				}
 				session := dial(answering(answered), revuemcp.Decisions)
-				if got := session.InitializeResult(); version < "2026-07-28" {
-					require.Equal(t, version, got.ProtocolVersion)
-					require.Nil(t, got.Capabilities.Logging)
-					require.NotEmpty(t, got.Instructions)
-				}
+				started := session.InitializeResult()
+				require.Equal(t, version, started.ProtocolVersion)
+				require.Equal(t, &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, started.Capabilities)
+				require.NotEmpty(t, started.Instructions)
+				require.Less(t, len(started.Instructions), 1200)
 				tools, err := session.ListTools(t.Context(), nil)
 				require.NoError(t, err)
 				require.Equal(t, []string{"lookup_decision", "request_decision", "share_context"}, names(tools.Tools))
@@ -287,6 +288,14 @@ func TestStdioIdentityIsAsGiven(t *testing.T) {
 	require.NoError(t, err)
 	want := agentOn("thread-7")
 	want.Acknowledges = true
+	require.Equal(t, want, plane.lastAgent())
+
+	// An approval belongs to the credential, since the thread ends with the process.
+	agent := agentOn("thread-7")
+	agent.AnyThread = false
+	session = overStdio(t, revuemcp.NewServer(plane, &revuemcp.Options{Profile: revuemcp.Approvals}), agent, "")
+	_, err = session.CallTool(t.Context(), &mcp.CallToolParams{Name: "request_decision", Arguments: map[string]any{"title": "Blue?", "context": "x"}})
+	require.NoError(t, err)
 	require.Equal(t, want, plane.lastAgent())
 }
 
@@ -629,6 +638,20 @@ func TestApprovalWords(t *testing.T) {
 	}
 }
 
+// Nor is an outcome without an answer ever shown as one with an answer.
+func TestNoAnswerIsNoAnswer(t *testing.T) {
+	for _, o := range []revue.Outcome{
+		{}, {Status: revue.OutcomeAnswered, LotID: "lot_1"}, {Status: revue.OutcomeReused}, {Status: revue.OutcomeExpired}, {Status: "agreed", Answer: "blue"},
+	} {
+		plane := answering(o)
+		plane.told = make(chan returned, 1)
+		client := revuemcp.NewClient(overStdio(t, revuemcp.NewServer(plane, nil), agentOn("one"), ""), nil)
+		_, err := client.Request(t.Context(), revue.Ask{Question: "Blue?"})
+		require.ErrorIs(t, err, revue.ErrInternal)
+		require.Error(t, (<-plane.told).err)
+	}
+}
+
 // Errors of the plane keep their code and show nothing of the inside.
 func TestErrorsOfThePlane(t *testing.T) {
 	for _, code := range []revue.Code{
@@ -701,6 +724,22 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	})
 }
 
+// What is still parked when the context of Serve ends is told to call again.
+func TestServeEndsWhileParked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plane, events := parking()
+		p := overLines(t, revuemcp.NewServer(plane, nil))
+		p.send(toolCall("request_decision", `{"question":"Blue?"}`))
+		require.Equal(t, "parked", <-events)
+		p.cancel()
+		got := structured(p.read())
+		require.Equal(t, "unavailable", got["code"])
+		require.Contains(t, got["error"], "restarting")
+		require.ErrorIs(t, <-p.served, context.Canceled)
+		require.Empty(t, plane.returned)
+	})
+}
+
 // A body over the limit of whoever wraps the handler is refused with a code.
 func TestBodyTooLarge(t *testing.T) {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -730,4 +769,60 @@ func TestNothingElseIsThere(t *testing.T) {
 		require.Contains(t, p.read(), "error", msg)
 	}
 	p.end()
+}
+
+// The whole way of a request, with real tokens: an agent's token reaches its tools, any other or none
+// does not.
+func TestTokens(t *testing.T) {
+	desk := runningDesk(t)
+	admin := desk.Admin(revue.Human{Workspace: "main", ID: "tok_root", Name: "Root", Via: revue.LocalVia})
+	_, err := admin.CreateWorkspace(t.Context(), "main")
+	require.NoError(t, err)
+	token := func(kind revue.TokenKind) revue.Token {
+		tok, err := admin.CreateToken(t.Context(), revue.NewToken{Kind: kind, Owner: "bo"})
+		require.NoError(t, err)
+		return tok
+	}
+	handler := httpguard.New(nil)(httpguard.Bearer(desk, revuemcp.NewServer(desk, nil).Handler(), revue.TokenAgent))
+	call := func(secret, host string) int {
+		r := post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+		r.Host = host
+		if secret != "" {
+			r.Header.Set("Authorization", "Bearer "+secret)
+		}
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		return w.Code
+	}
+	agent, human := token(revue.TokenAgent), token(revue.TokenHuman)
+	require.Equal(t, 200, call(agent.Secret, "127.0.0.1:7433"))
+	require.Equal(t, 403, call(agent.Secret, "evil.com"))
+	require.Equal(t, 403, call(human.Secret, "127.0.0.1:7433"))
+	require.Equal(t, 401, call("", "127.0.0.1:7433"))
+	require.Equal(t, 401, call("rvu_a_unknown", "127.0.0.1:7433"))
+	_, err = admin.RevokeToken(t.Context(), agent.ID)
+	require.NoError(t, err)
+	require.Equal(t, 401, call(agent.Secret, "127.0.0.1:7433"))
+}
+
+// However many calls are parked, a drained desk answers each, and the shutdown waits for the answers.
+func TestShutdownAnswersEveryParkedCall(t *testing.T) {
+	const calls = 200
+	desk := runningDesk(t)
+	srv := revuemcp.NewServer(desk, nil)
+	handler := as(agentPrincipal(), srv.Handler())
+	bodies := make(chan string, calls)
+	for i := range calls {
+		go func() {
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, post(toolCall("request_decision", fmt.Sprintf(`{"question":"Which port does service %d use?"}`, i))))
+			bodies <- w.Body.String()
+		}()
+	}
+	require.Eventually(t, func() bool { return desk.Parked() == calls }, 20*time.Second, 5*time.Millisecond)
+	desk.Drain()
+	require.NoError(t, srv.Shutdown(t.Context()))
+	for range calls {
+		require.Contains(t, <-bodies, `"status":"pending"`)
+	}
 }

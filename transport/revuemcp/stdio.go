@@ -27,8 +27,11 @@ const maxMessage = 4 << 20
 // drain the desk before ctx ends. Serve closes in. A line that is no message is answered with an error
 // and ends nothing.
 func (s *Server) Serve(ctx context.Context, agent revue.Agent, in io.ReadCloser, out io.Writer) error {
-	gone, leave := context.WithCancel(context.WithoutCancel(ctx))
-	defer leave()
+	if s.profile == Approvals {
+		agent.AnyThread = true // the thread is this process, and a restarted agent has another
+	}
+	gone, leave := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer leave(nil)
 	conn := newLines(s, in, out, leave)
 	who := &caller{agent: agent, carry: conn.carry}
 	session, err := s.mcp.Connect(withCaller(context.WithoutCancel(ctx), gone, who), conn, nil)
@@ -44,8 +47,7 @@ func (s *Server) Serve(ctx context.Context, agent revue.Agent, in io.ReadCloser,
 			err = nil // a client that has left need not read the rest
 		}
 	case <-ctx.Done():
-		conn.settled(s.grace)
-		leave()
+		conn.answered(s.grace, errClosing)
 		go func() { _ = session.Close() }() // Wait tells what there is to tell
 		select {
 		case <-ended:
@@ -64,11 +66,11 @@ type lines struct {
 	server *Server
 	in     io.ReadCloser
 	out    io.Writer
-	leave  func() // tells parked calls that the client is gone
+	leave  context.CancelCauseFunc // ends parked calls
 
 	incoming chan line
 	closed   chan struct{}
-	once     sync.Once
+	closing  func() error // once
 
 	inputDone atomic.Bool
 
@@ -101,12 +103,16 @@ type batch struct {
 // alone.
 const callHeader = "Revue-Call"
 
-func newLines(s *Server, in io.ReadCloser, out io.Writer, leave func()) *lines {
+func newLines(s *Server, in io.ReadCloser, out io.Writer, leave context.CancelCauseFunc) *lines {
 	c := &lines{
 		server: s, in: in, out: out, leave: leave,
 		incoming: make(chan line), closed: make(chan struct{}),
 		pending: map[string]*exchanged{},
 	}
+	c.closing = sync.OnceValue(func() error {
+		close(c.closed)
+		return in.Close()
+	})
 	go c.scan()
 	return c
 }
@@ -175,7 +181,9 @@ func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 			case errors.Is(l.err, errTooLong):
 				c.refuse(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the message is over the limit of %d bytes", maxMessage))
 			case l.err != nil:
-				c.inputEnded()
+				// A client that closes its end and still reads gets its answers.
+				c.inputDone.Store(true)
+				c.answered(c.server.grace, errGone)
 				return nil, io.EOF
 			default:
 				c.take(bytes.TrimSpace(l.text))
@@ -184,13 +192,12 @@ func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// inputEnded lets what is under way be answered. A client that closes its end and still reads gets its
-// answers; what is parked on a human ends after the grace.
-func (c *lines) inputEnded() {
-	c.inputDone.Store(true)
-	if !c.settled(c.server.grace) {
-		c.leave()
-		c.settled(c.server.grace)
+// answered lets what is under way be answered; what is parked on a human ends after the time, for the
+// reason given, and that is answered too.
+func (c *lines) answered(within time.Duration, why error) {
+	if !c.settled(within) {
+		c.leave(why)
+		c.settled(within)
 	}
 }
 
@@ -375,8 +382,7 @@ func (c *lines) carry(req *mcp.CallToolRequest, returned func(error)) {
 
 // Close ends the connection.
 func (c *lines) Close() error {
-	c.once.Do(func() { close(c.closed) })
-	if err := c.in.Close(); err != nil {
+	if err := c.closing(); err != nil {
 		return fmt.Errorf("revuemcp: closing the input: %w", err)
 	}
 	return nil
