@@ -9,7 +9,7 @@ import (
 
 func answeringCases() []testCase {
 	return []testCase{
-		{"free text is taken and says so", func(w *world) {
+		{name: "free text is taken and says so", run: func(w *world) {
 			d := w.agent("first")
 			w.pend(d, askDB())
 			l := w.settleWith(w.open().ID, revue.Answer{Text: "mysql, as ever", Note: "ask Ben"})
@@ -17,7 +17,7 @@ func answeringCases() []testCase {
 			out := w.outcome(d, askDB(), revue.OutcomeAnswered)
 			w.check(out.FreeText && out.Answer == "mysql, as ever" && out.Note == "ask Ben", "got %+v", out)
 		}},
-		{"a lot shows how it was answered", func(w *world) {
+		{name: "a lot shows how it was answered", run: func(w *world) {
 			out := w.decided()
 			l := w.lot(out.LotID)
 			w.check(l.Status == revue.StatusAnswered && l.DecisionID == out.DecisionID, "lot: %+v", l)
@@ -25,7 +25,7 @@ func answeringCases() []testCase {
 			w.check(l.Answer.By.Name == "Ada" && !l.Answer.At.IsZero(), "by: %+v", l.Answer)
 			w.check(l.Answer.Remember == revue.RememberDefault, "remember: %q", l.Answer.Remember)
 		}},
-		{"the same answer again by the same human is no error", func(w *world) {
+		{name: "the same answer again by the same human is no error", run: func(w *world) {
 			w.pend(w.agent("first"), askDB())
 			l := w.open()
 			a := revue.Answer{Value: "postgres", Seen: l.Revision}
@@ -36,14 +36,14 @@ func answeringCases() []testCase {
 			w.check(again.ID == first.ID && again.DecisionID == first.DecisionID && again.Answer.Value == "postgres", "got %+v", again)
 			w.check(len(w.events(revue.EventLotAnswered)) == 1 && len(w.events(revue.EventDecisionMade)) == 1, "it is in the journal twice")
 		}},
-		{"another answer by the same human is a conflict", func(w *world) {
+		{name: "another answer by the same human is a conflict", run: func(w *world) {
 			out := w.decided()
 			_, err := w.ada.Answer(w.ctx, out.LotID, revue.Answer{Value: "sqlite"})
 			w.humanError(err, revue.ErrConflict, "another answer")
 			w.check(strings.Contains(revue.MessageOf(err), "Ada"), "the message %q does not say who decided", revue.MessageOf(err))
 			w.check(w.lot(out.LotID).Answer.Value == "postgres", "the answer changed")
 		}},
-		{"another human gets a conflict that names the winner", func(w *world) {
+		{name: "another human gets a conflict that names the winner", run: func(w *world) {
 			out := w.decided()
 			for _, v := range []string{"postgres", "sqlite"} {
 				_, err := w.human("Ben").Answer(w.ctx, out.LotID, revue.Answer{Value: v})
@@ -52,7 +52,7 @@ func answeringCases() []testCase {
 			}
 			w.check(w.lot(out.LotID).Answer.By.Name == "Ada", "the winner changed")
 		}},
-		{"an unknown lot is not found", func(w *world) {
+		{name: "an unknown lot is not found", run: func(w *world) {
 			for _, id := range []string{"lot_unknown", "ask_unknown", "x", "ü"} {
 				_, err := w.ada.Answer(w.ctx, id, revue.Answer{Value: "postgres"})
 				w.humanError(err, revue.ErrNotFound, "answer "+id)
@@ -65,7 +65,7 @@ func answeringCases() []testCase {
 			}
 			w.untouched()
 		}},
-		{"a receipt states how the lot ended", func(w *world) {
+		{name: "a receipt states how the lot ended", run: func(w *world) {
 			out := w.decided()
 			w.check(out.Receipt != nil, "no receipt")
 			r, err := w.ada.Receipt(w.ctx, out.Receipt.ID)
@@ -80,7 +80,7 @@ func answeringCases() []testCase {
 			_, err = w.ada.Receipt(w.ctx, "rcpt_unknown")
 			w.humanError(err, revue.ErrNotFound, "an unknown receipt")
 		}},
-		{"confirming what was not pinned is refused", func(w *world) {
+		{name: "confirming what was not pinned is refused", run: func(w *world) {
 			other := w.decided()
 			w.pend(w.agent("first"), revue.Ask{Question: "Which cache should the search service use?", Options: opts("redis", "none")})
 			l := w.open()
@@ -104,7 +104,7 @@ func dismissalCases() []testCase {
 		return l
 	}
 	return []testCase{
-		{"a dismissed ask stays dismissed on its thread", func(w *world) {
+		{name: "a dismissed ask stays dismissed on its thread", run: func(w *world) {
 			l := dismissed(w)
 			for range 2 {
 				out := w.outcome(w.agent("first"), askDB(), revue.OutcomeDismissed)
@@ -114,7 +114,7 @@ func dismissalCases() []testCase {
 			}
 			w.check(len(w.lots("")) == 1, "it opened another lot")
 		}},
-		{"another thread gets a new lot that shows the dismissal", func(w *world) {
+		{name: "another thread gets a new lot that shows the dismissal", run: func(w *world) {
 			l := dismissed(w)
 			w.pend(w.agent("second"), askDB())
 			next := w.open()
@@ -124,32 +124,53 @@ func dismissalCases() []testCase {
 			w.outcome(w.agent("second"), askDB(), revue.OutcomeAnswered)
 			w.outcome(w.agent("first"), askDB(), revue.OutcomeDismissed)
 		}},
-		{"a dismissal is not remembered as an answer", func(w *world) {
+		{name: "the same credential on another thread asks anew", run: func(w *world) {
+			l := dismissed(w)
+			w.pend(w.agentAt("first", "elsewhere", ""), askDB())
+			next := w.open()
+			w.check(next.ID != l.ID && next.Earlier != nil && next.Earlier.LotID == l.ID, "lot: %+v", next)
+		}},
+		{name: "one dismissal ends every ask of the lot", run: func(w *world) {
+			a := w.start(w.agent("first"), askDB())
+			w.asked(1)
+			b := w.start(w.agent("second"), askDB())
+			l := w.asked(2)
+			_, err := w.ada.Dismiss(w.ctx, l.ID, revue.Dismissal{Reason: "no", Seen: l.Revision})
+			w.need(err, "dismiss")
+			for _, c := range []*call{a, b} {
+				out, err := w.end(c)
+				w.need(err, "waiting call")
+				w.check(out.Status == revue.OutcomeDismissed && out.Reason == "no" && out.LotID == l.ID, "got %+v", out)
+			}
+			e := w.events(revue.EventLotDismissed)
+			w.check(len(e) == 1 && len(e[0].Asks) == 2, "events: %+v", e)
+		}},
+		{name: "a dismissal is not remembered as an answer", run: func(w *world) {
 			dismissed(w)
 			found, err := w.agent("second").Lookup(w.ctx, revue.Query{Text: questionDB})
 			w.need(err, "lookup")
 			w.check(len(found.Matches) == 0, "matches: %+v", found.Matches)
 		}},
-		{"a dismissed lot can't be answered", func(w *world) {
+		{name: "a dismissed lot can't be answered", run: func(w *world) {
 			l := dismissed(w)
 			_, err := w.ada.Answer(w.ctx, l.ID, revue.Answer{Value: "postgres"})
 			w.humanError(err, revue.ErrConflict, "answer")
 			w.outcome(w.agent("first"), askDB(), revue.OutcomeDismissed)
 		}},
-		{"an answered lot can't be dismissed", func(w *world) {
+		{name: "an answered lot can't be dismissed", run: func(w *world) {
 			out := w.decided()
 			_, err := w.ada.Dismiss(w.ctx, out.LotID, revue.Dismissal{})
 			w.humanError(err, revue.ErrConflict, "dismiss")
 			w.outcome(w.agent("first"), askDB(), revue.OutcomeAnswered)
 		}},
-		{"a reason is not needed", func(w *world) {
+		{name: "a reason is not needed", run: func(w *world) {
 			w.pend(w.agent("first"), askDB())
 			_, err := w.ada.Dismiss(w.ctx, w.open().ID, revue.Dismissal{})
 			w.need(err, "dismiss")
 			out := w.outcome(w.agent("first"), askDB(), revue.OutcomeDismissed)
 			w.check(out.Reason == "", "reason: %q", out.Reason)
 		}},
-		{"reopening takes a dismissal back", func(w *world) {
+		{name: "reopening takes a dismissal back", run: func(w *world) {
 			l := dismissed(w)
 			r, err := w.ada.Reopen(w.ctx, l.ID)
 			w.need(err, "reopen")
@@ -161,7 +182,7 @@ func dismissalCases() []testCase {
 			w.check(out.Answer == "sqlite", "got %+v", out)
 			w.check(len(w.events(revue.EventLotReopened)) == 1, "the journal doesn't say so")
 		}},
-		{"reopening joins the lot that is open by now", func(w *world) {
+		{name: "reopening joins the lot that is open by now", run: func(w *world) {
 			l := dismissed(w)
 			w.pend(w.agent("second"), askDB())
 			next := w.open()
@@ -175,7 +196,7 @@ func dismissalCases() []testCase {
 				w.check(out.Answer == "sqlite" && out.LotID == next.ID, "%s: %+v", c, out)
 			}
 		}},
-		{"an answered lot can't be reopened", func(w *world) {
+		{name: "an answered lot can't be reopened", run: func(w *world) {
 			out := w.decided()
 			_, err := w.ada.Reopen(w.ctx, out.LotID)
 			w.humanError(err, revue.ErrConflict, "reopen")

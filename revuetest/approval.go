@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/revuehq/revue"
@@ -19,7 +20,7 @@ func askApproval() revue.Ask {
 
 func approvalCases() []testCase {
 	ends := func(answer string) testCase {
-		return testCase{answer, func(w *world) {
+		return testCase{name: answer, run: func(w *world) {
 			c := w.start(w.agent("first"), askApproval())
 			l := w.asked(1)
 			w.check(l.Kind == revue.KindApproval && l.Title == askApproval().Question, "lot: %+v", l)
@@ -32,7 +33,7 @@ func approvalCases() []testCase {
 	return []testCase{
 		ends(revue.Approved),
 		ends(revue.Declined),
-		{"expired", func(w *world) {
+		{name: "expired", run: func(w *world) {
 			ask := askApproval()
 			ask.Expires = time.Second
 			out, err := w.end(w.start(w.agent("first"), ask))
@@ -43,7 +44,7 @@ func approvalCases() []testCase {
 			_, err = w.ada.Answer(w.ctx, l.ID, revue.Answer{Value: revue.Approved})
 			w.humanError(err, revue.ErrConflict, "approving what has expired")
 		}},
-		{"expires by default after 24 hours, at most after 90 days", func(w *world) {
+		{name: "expires by default after 24 hours, at most after 90 days", run: func(w *world) {
 			for i, c := range []struct{ ask, want time.Duration }{
 				{0, revue.DefaultExpiry}, {time.Hour, time.Hour}, {91 * 24 * time.Hour, revue.MaxExpiry},
 			} {
@@ -57,7 +58,7 @@ func approvalCases() []testCase {
 				w.answered(call, revue.Declined)
 			}
 		}},
-		{"takes its two words alone", func(w *world) {
+		{name: "takes its two words alone", run: func(w *world) {
 			c := w.start(w.agent("first"), askApproval())
 			l := w.asked(1)
 			for _, a := range []revue.Answer{{Value: "yes"}, {Value: "Approved"}, {Value: "expired"}, {Text: "sure"}, {Text: "approved, but only one"}, {}} {
@@ -68,7 +69,20 @@ func approvalCases() []testCase {
 			w.settle(l.ID, revue.Approved)
 			w.answered(c, revue.Approved)
 		}},
-		{"is declined, not dismissed", func(w *world) {
+		{name: "answered twice is no error for the same human, a conflict for another", run: func(w *world) {
+			c := w.start(w.agent("first"), askApproval())
+			l := w.asked(1)
+			w.settle(l.ID, revue.Declined)
+			w.answered(c, revue.Declined)
+			again, err := w.ada.Answer(w.ctx, l.ID, revue.Answer{Value: revue.Declined, Seen: l.Revision})
+			w.need(err, "the same answer again")
+			w.check(again.ID == l.ID && again.Answer != nil && again.Answer.Value == revue.Declined, "lot: %+v", again)
+			_, err = w.human("Ben").Answer(w.ctx, l.ID, revue.Answer{Value: revue.Approved, Seen: l.Revision})
+			w.humanError(err, revue.ErrConflict, "approving what was declined")
+			w.check(strings.Contains(revue.MessageOf(err), "Ada"), "the message %q does not say who decided", revue.MessageOf(err))
+			w.check(len(w.events(revue.EventLotAnswered)) == 1, "it is in the journal twice")
+		}},
+		{name: "is declined, not dismissed", run: func(w *world) {
 			c := w.start(w.agent("first"), askApproval())
 			l := w.asked(1)
 			_, err := w.ada.Dismiss(w.ctx, l.ID, revue.Dismissal{Seen: l.Revision})
@@ -77,7 +91,7 @@ func approvalCases() []testCase {
 			w.settle(l.ID, revue.Declined)
 			w.answered(c, revue.Declined)
 		}},
-		{"waits on the same card for the same caller", func(w *world) {
+		{name: "waits on the same card for the same caller", run: func(w *world) {
 			d := w.agent("first")
 			a := w.start(d, askApproval())
 			l := w.asked(1)
@@ -105,7 +119,7 @@ func approvalCases() []testCase {
 				w.answered(b, revue.Declined)
 			}
 		}},
-		{"is never shared between credentials", func(w *world) {
+		{name: "is never shared between credentials", run: func(w *world) {
 			a := w.start(w.agent("first"), askApproval())
 			first := w.asked(1)
 			b := w.start(w.agent("second"), askApproval())
@@ -120,10 +134,7 @@ func approvalCases() []testCase {
 			w.settle(other, revue.Declined)
 			w.answered(b, revue.Declined)
 		}},
-		{"is never shared between threads", func(w *world) {
-			if w.sys.CallerIsCredential {
-				w.t.Skip("the caller is the credential alone")
-			}
+		{name: "is never shared between threads", unless: callerIsCredential, run: func(w *world) {
 			a := w.start(w.agentAt("first", "one", ""), askApproval())
 			first := w.asked(1)
 			b := w.start(w.agentAt("first", "two", ""), askApproval())
@@ -133,7 +144,7 @@ func approvalCases() []testCase {
 			w.settle(w.open().ID, revue.Declined)
 			w.answered(b, revue.Declined)
 		}},
-		{"is another card where context or affected differ", func(w *world) {
+		{name: "is another card where context or affected differ", run: func(w *world) {
 			d := w.agent("first")
 			var calls []*call
 			for i, change := range []func(*revue.Ask){
@@ -154,7 +165,7 @@ func approvalCases() []testCase {
 				w.answered(c, revue.Declined)
 			}
 		}},
-		{"given to a call is never given to the next", func(w *world) {
+		{name: "given to a call is never given to the next", run: func(w *world) {
 			d := w.agent("first")
 			for range 3 {
 				c := w.start(d, askApproval())
@@ -164,10 +175,7 @@ func approvalCases() []testCase {
 			}
 			w.check(len(w.lots("")) == 3, "%d cards, want 3", len(w.lots("")))
 		}},
-		{"that no call waited for is collected once, by the same caller", func(w *world) {
-			if w.sys.ApprovalsBlock {
-				w.t.Skip("every call waits")
-			}
+		{name: "that no call waited for is collected once, by the same caller", unless: approvalsBlock, run: func(w *world) {
 			d := w.agent("first")
 			w.pend(d, askApproval())
 			l := w.open()
@@ -180,10 +188,7 @@ func approvalCases() []testCase {
 			w.check(len(w.lots(revue.StatusOpen)) == 2, "no new card")
 			w.check(w.lot(other.ID).Status == revue.StatusOpen, "the other caller's card changed")
 		}},
-		{"that expired unseen is collected once", func(w *world) {
-			if w.sys.ApprovalsBlock {
-				w.t.Skip("every call waits")
-			}
+		{name: "that expired unseen is collected once", unless: approvalsBlock, run: func(w *world) {
 			d := w.agent("first")
 			ask := askApproval()
 			ask.Expires = time.Second
@@ -194,7 +199,7 @@ func approvalCases() []testCase {
 			w.check(out.Answer != revue.Approved, "got %+v", out)
 			w.pend(d, ask)
 		}},
-		{"is never a precedent", func(w *world) {
+		{name: "is never a precedent", run: func(w *world) {
 			c := w.start(w.agent("first"), askApproval())
 			l := w.asked(1)
 			_, err := w.ada.Answer(w.ctx, l.ID, revue.Answer{Value: revue.Approved, Remember: revue.RememberRule})

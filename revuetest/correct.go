@@ -40,7 +40,7 @@ func correctionCases() []testCase {
 		return with(func(a *revue.Ask) { a.Concepts = append([]string{"billing"}, more...) })
 	}
 	return []testCase{
-		{"wrong withdraws it and releases the key", func(w *world) {
+		{name: "wrong withdraws it and releases the key", run: func(w *world) {
 			made := w.decided()
 			w.outcome(w.agent("second"), askDB(), revue.OutcomeReused)
 			w.correct(made.DecisionID, revue.Correction{Verb: revue.VerbWrong})
@@ -59,7 +59,23 @@ func correctionCases() []testCase {
 			w.need(err, "why")
 			w.check(!why.Live && len(why.Uses) == 2, "live %v, uses %+v", why.Live, why.Uses)
 		}},
-		{"wrong can be undone", func(w *world) {
+		{name: "wrong releases every ask of the lot", run: func(w *world) {
+			w.pend(w.agent("first"), askDB())
+			w.pend(w.agent("second"), askDB())
+			done := w.settle(w.open().ID, "postgres")
+			w.outcome(w.agent("first"), askDB(), revue.OutcomeAnswered)
+			w.correct(done.DecisionID, revue.Correction{Verb: revue.VerbWrong})
+			w.pend(w.agent("first"), askDB())
+			w.pend(w.agent("second"), askDB()) // who never had its answer
+			w.check(len(w.open().Asks) == 2, "two lots")
+		}},
+		{name: "only_this_repo of what has no repository applies nowhere", run: func(w *world) {
+			made := w.decided()
+			w.correct(made.DecisionID, revue.Correction{Verb: revue.VerbOnlyThisRepo})
+			w.guided(made.DecisionID, q, revue.Confirm)
+			w.pend(w.agentAt("second", "b", "github.com/acme/api"), askDB())
+		}},
+		{name: "wrong can be undone", run: func(w *world) {
 			made := w.decided()
 			id := w.correct(made.DecisionID, revue.Correction{Verb: revue.VerbWrong})
 			w.guided(made.DecisionID, q, "")
@@ -69,7 +85,7 @@ func correctionCases() []testCase {
 			out := w.outcome(w.agent("first"), askDB(), revue.OutcomeAnswered)
 			w.check(out.DecisionID == made.DecisionID, "got %+v", out)
 		}},
-		{"too_broad holds it to the very same request", func(w *world) {
+		{name: "too_broad holds it to the very same request", run: func(w *world) {
 			made := w.decide(w.agent("first"), billing(), revue.Answer{Value: "postgres"})
 			w.outcome(w.agent("second"), billing("storage"), revue.OutcomeReused)
 			id := w.correct(made.DecisionID, revue.Correction{Verb: revue.VerbTooBroad})
@@ -81,7 +97,7 @@ func correctionCases() []testCase {
 			w.guided(made.DecisionID, q, revue.Apply)
 			w.outcome(w.agent("third"), billing("archive"), revue.OutcomeReused)
 		}},
-		{"only_this_repo holds it to its repository", func(w *world) {
+		{name: "only_this_repo holds it to its repository", run: func(w *world) {
 			made := w.decide(w.agentAt("first", "a", "github.com/acme/api"), billing(), revue.Answer{Value: "postgres"})
 			w.outcome(w.agentAt("second", "b", "github.com/acme/web"), billing(), revue.OutcomeReused)
 			id := w.correct(made.DecisionID, revue.Correction{Verb: revue.VerbOnlyThisRepo})
@@ -92,7 +108,7 @@ func correctionCases() []testCase {
 			w.correct(made.DecisionID, revue.Correction{Undoes: id})
 			w.guided(made.DecisionID, q, revue.Apply)
 		}},
-		{"ask_next_time asks the human, and the new answer supersedes", func(w *world) {
+		{name: "ask_next_time asks the human, and the new answer supersedes", run: func(w *world) {
 			made := w.decided()
 			w.correct(made.DecisionID, revue.Correction{Verb: revue.VerbAskNextTime})
 			w.guided(made.DecisionID, q, revue.Confirm)
@@ -109,7 +125,7 @@ func correctionCases() []testCase {
 			out = w.outcome(w.agent("third"), askDB(), revue.OutcomeReused)
 			w.check(out.Answer == "sqlite" && out.DecisionID == done.DecisionID, "got %+v", out)
 		}},
-		{"ask_next_time and the same answer: the next agents reuse it", func(w *world) {
+		{name: "ask_next_time and the same answer: the next agents reuse it", run: func(w *world) {
 			made := w.decided()
 			w.correct(made.DecisionID, revue.Correction{Verb: revue.VerbAskNextTime})
 			w.pend(w.agent("second"), askDB())
@@ -118,14 +134,14 @@ func correctionCases() []testCase {
 			out := w.outcome(w.agent("third"), askDB(), revue.OutcomeReused)
 			w.check(out.Answer == "postgres", "got %+v", out)
 		}},
-		{"ask_next_time can be undone", func(w *world) {
+		{name: "ask_next_time can be undone", run: func(w *world) {
 			made := w.decided()
 			id := w.correct(made.DecisionID, revue.Correction{Verb: revue.VerbAskNextTime})
 			w.correct(made.DecisionID, revue.Correction{Undoes: id})
 			w.guided(made.DecisionID, q, revue.Apply)
 			w.outcome(w.agent("second"), askDB(), revue.OutcomeReused)
 		}},
-		{"expires_after ends it, and can be undone", func(w *world) {
+		{name: "expires_after ends it, and can be undone", run: func(w *world) {
 			made := w.decided()
 			id := w.correct(made.DecisionID, revue.Correction{Verb: revue.VerbExpiresAfter, After: time.Second})
 			w.eventually("the decision expires", func() bool {
@@ -138,13 +154,13 @@ func correctionCases() []testCase {
 			w.correct(made.DecisionID, revue.Correction{Undoes: id})
 			w.guided(made.DecisionID, q, revue.Apply)
 		}},
-		{"expires_after a date to come changes nothing yet", func(w *world) {
+		{name: "expires_after a date to come changes nothing yet", run: func(w *world) {
 			made := w.decided()
 			w.correct(made.DecisionID, revue.Correction{Verb: revue.VerbExpiresAfter, Expires: time.Now().Add(time.Hour)})
 			w.guided(made.DecisionID, q, revue.Apply)
 			w.outcome(w.agent("second"), askDB(), revue.OutcomeReused)
 		}},
-		{"a correction stands beside another", func(w *world) {
+		{name: "a correction stands beside another", run: func(w *world) {
 			made := w.decided()
 			broad := w.correct(made.DecisionID, revue.Correction{Verb: revue.VerbTooBroad})
 			w.correct(made.DecisionID, revue.Correction{Verb: revue.VerbAskNextTime})
@@ -155,7 +171,7 @@ func correctionCases() []testCase {
 			w.check(len(why.Standing) == 1 && why.Standing[0].Verb == revue.VerbAskNextTime, "standing: %+v", why.Standing)
 			w.check(len(why.Decision.Corrections) == 3, "corrections were edited: %+v", why.Decision.Corrections)
 		}},
-		{"what is unknown can't be corrected or undone", func(w *world) {
+		{name: "what is unknown can't be corrected or undone", run: func(w *world) {
 			_, err := w.ada.Correct(w.ctx, revue.Correction{DecisionID: "dec_unknown", Verb: revue.VerbWrong})
 			w.humanError(err, revue.ErrNotFound, "correct an unknown decision")
 			made := w.decided()
@@ -165,7 +181,7 @@ func correctionCases() []testCase {
 			w.check(len(w.journal()) == before, "it left events")
 			w.guided(made.DecisionID, q, revue.Apply)
 		}},
-		{"the journal names the correction", func(w *world) {
+		{name: "the journal names the correction", run: func(w *world) {
 			made := w.decided()
 			id := w.correct(made.DecisionID, revue.Correction{Verb: revue.VerbWrong})
 			e := w.events(revue.EventDecisionCorrected)

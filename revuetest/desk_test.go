@@ -16,11 +16,15 @@ import (
 
 // system is a desk as a System.
 func system(desk *revue.Desk) revuetest.System {
-	return revuetest.System{
+	sys := revuetest.System{
 		Decider:  func(_ *testing.T, a revue.Agent) revue.Decider { return desk.Decider(a) },
 		Reviewer: func(_ *testing.T, h revue.Human) revue.Reviewer { return desk.Reviewer(h) },
 		Library:  true,
 	}
+	if testing.Short() {
+		sys.Rounds = 10
+	}
+	return sys
 }
 
 // run runs the desk until the test ends.
@@ -44,6 +48,7 @@ func sqliteStore(t *testing.T, path string) *sqlite.Store {
 }
 
 func TestContractDeskInMemory(t *testing.T) {
+	t.Parallel() // much of it is waiting
 	revuetest.Contract(t, func(t *testing.T) revuetest.System {
 		desk := revue.New(memstore.New(nil), memory.New(nil), nil)
 		run(t, desk)
@@ -52,6 +57,7 @@ func TestContractDeskInMemory(t *testing.T) {
 }
 
 func TestContractDeskOnSQLite(t *testing.T) {
+	t.Parallel() // much of it is waiting
 	revuetest.Contract(t, func(t *testing.T) revuetest.System {
 		desk := revue.New(sqliteStore(t, filepath.Join(t.TempDir(), "revue.db")), memory.New(nil), nil)
 		run(t, desk)
@@ -61,6 +67,7 @@ func TestContractDeskOnSQLite(t *testing.T) {
 
 // Two desks on one file stand for two processes: agents ask one, humans answer at the other.
 func TestContractTwoDesksOnOneFile(t *testing.T) {
+	t.Parallel() // much of it is waiting
 	revuetest.Contract(t, func(t *testing.T) revuetest.System {
 		path := filepath.Join(t.TempDir(), "revue.db")
 		asking := revue.New(sqliteStore(t, path), memory.New(nil), nil)
@@ -69,7 +76,7 @@ func TestContractTwoDesksOnOneFile(t *testing.T) {
 		run(t, deciding)
 		sys := system(asking)
 		sys.Reviewer = func(_ *testing.T, h revue.Human) revue.Reviewer { return deciding.Reviewer(h) }
-		sys.Agents, sys.Rounds = 8, 25
+		sys.Agents, sys.Rounds = 8, 20
 		return sys
 	})
 }

@@ -20,7 +20,7 @@
 //	}
 //
 // The zero System is the strictest one: a transport that can't carry something says so by a
-// switch, and each switch takes away as little as possible. Every case has a workspace of its own. No case
+// switch, and each switch leaves out as few cases as possible. Every case has a workspace of its own. No case
 // relies on how fast anything is: what must happen is polled with a deadline, what must not happen is
 // looked for behind a later event of the journal, which would come after it.
 //

@@ -25,7 +25,7 @@ func settledOnce(w *world, lotID string, asks int) {
 
 func groupingCases() []testCase {
 	joins := func(name string, first, second revue.Ask) testCase {
-		return testCase{name, func(w *world) {
+		return testCase{name: name, run: func(w *world) {
 			a := w.start(w.agent("first"), first)
 			l := w.asked(1)
 			b := w.start(w.agent("second"), second)
@@ -42,7 +42,7 @@ func groupingCases() []testCase {
 	}
 	// apart asks both; each must have a lot of its own, and answering one must leave the other.
 	apart := func(name string, pairs ...[2]revue.Ask) testCase {
-		return testCase{name, func(w *world) {
+		return testCase{name: name, run: func(w *world) {
 			for _, p := range pairs {
 				a, b := w.agent("first"), w.agent("second")
 				w.pend(a, p[0])
@@ -76,7 +76,7 @@ func groupingCases() []testCase {
 		joins("another recommendation doesn't matter", askDB(), db(func(a *revue.Ask) { a.Recommendation = "sqlite" })),
 		joins("a scope that fits doesn't matter",
 			db(func(a *revue.Ask) { a.Concepts = []string{"billing", "storage"} }), db(func(a *revue.Ask) { a.Concepts = []string{"storage"} })),
-		{"a joined ask shows its wording", func(w *world) {
+		{name: "a joined ask shows its wording", run: func(w *world) {
 			w.pend(w.agent("first"), askDB())
 			other := "what DB should the billing service use"
 			w.pend(w.agent("second"), db(func(a *revue.Ask) { a.Question = other }))
@@ -87,7 +87,7 @@ func groupingCases() []testCase {
 			w.check(l.Waiting == 2, "waiting: %d", l.Waiting)
 			w.check(l.Question == questionDB, "the lot's question changed to %q", l.Question)
 		}},
-		{"whoever comes late joins, and one answer settles all", func(w *world) {
+		{name: "whoever comes late joins, and one answer settles all", run: func(w *world) {
 			var calls []*call
 			for i := range 4 {
 				calls = append(calls, w.start(w.agent(fmt.Sprintf("agent-%d", i)), askDB()))
@@ -127,7 +127,7 @@ func groupingCases() []testCase {
 		apart("other files are another question", [2]revue.Ask{
 			db(func(a *revue.Ask) { a.Files = []string{"a/x.go"} }), db(func(a *revue.Ask) { a.Files = []string{"b/x.go"} }),
 		}),
-		{"another repository is another question, unless a concept is common", func(w *world) {
+		{name: "another repository is another question, unless a concept is common", run: func(w *world) {
 			a, b := w.agentAt("first", "a", "github.com/acme/api"), w.agentAt("second", "b", "github.com/acme/web")
 			w.pend(a, askDB())
 			w.pend(b, askDB())
@@ -137,7 +137,7 @@ func groupingCases() []testCase {
 			w.pend(b, ask)
 			w.check(len(w.openFor(ask.Question).Asks) == 2, "a common concept did not join two repositories")
 		}},
-		{"an unknown repository fits", func(w *world) {
+		{name: "an unknown repository fits", run: func(w *world) {
 			w.pend(w.agentAt("first", "a", "github.com/acme/api"), askDB())
 			w.pend(w.agentAt("second", "b", ""), askDB())
 			w.check(len(w.open().Asks) == 2, "not joined")
@@ -179,7 +179,7 @@ func apartFrom(w *world, settled revue.Lot, second revue.Ask) {
 
 func memberCases() []testCase {
 	return []testCase{
-		{"a likely member that was seen is settled", func(w *world) {
+		{name: "a likely member that was seen is settled", run: func(w *world) {
 			l, first, second := likelyLot(w)
 			w.settleWith(l.ID, revue.Answer{Value: "postgres", Seen: l.Revision})
 			a := w.outcome(w.agent("first"), first, revue.OutcomeAnswered)
@@ -187,7 +187,7 @@ func memberCases() []testCase {
 			w.check(a.Answer == "postgres" && b.Answer == "postgres" && a.DecisionID == b.DecisionID, "got %+v, %+v", a, b)
 			settledOnce(w, l.ID, 2)
 		}},
-		{"a likely member that was settled is an alias from then on", func(w *world) {
+		{name: "a likely member that was settled is an alias from then on", run: func(w *world) {
 			l, _, second := likelyLot(w)
 			done := w.settleWith(l.ID, revue.Answer{Value: "postgres", Seen: l.Revision})
 			out := w.outcome(w.agent("third"), second, revue.OutcomeReused)
@@ -196,7 +196,7 @@ func memberCases() []testCase {
 			w.need(err, "why")
 			w.check(len(why.Decision.Aliases) == 1 && why.Decision.Aliases[0].Text == second.Question, "aliases: %+v", why.Decision.Aliases)
 		}},
-		{"without Seen a likely member is not settled", func(w *world) {
+		{name: "without Seen a likely member is not settled", run: func(w *world) {
 			l, first, second := likelyLot(w)
 			_, err := w.ada.Answer(w.ctx, l.ID, revue.Answer{Value: "postgres"})
 			w.need(err, "answer")
@@ -204,21 +204,21 @@ func memberCases() []testCase {
 			settledOnce(w, l.ID, 1)
 			apartFrom(w, l, second)
 		}},
-		{"a likely member that came after Seen is not settled", func(w *world) {
+		{name: "a likely member that came after Seen is not settled", run: func(w *world) {
 			l, first, second := likelyLot(w)
 			_, err := w.ada.Answer(w.ctx, l.ID, revue.Answer{Value: "postgres", Seen: l.Asks[1].Revision - 1})
 			w.need(err, "answer")
 			w.outcome(w.agent("first"), first, revue.OutcomeAnswered)
 			apartFrom(w, l, second)
 		}},
-		{"a member that is not ticked is not settled", func(w *world) {
+		{name: "a member that is not ticked is not settled", run: func(w *world) {
 			l, first, second := likelyLot(w)
 			_, err := w.ada.Answer(w.ctx, l.ID, revue.Answer{Value: "postgres", Seen: l.Revision, Members: []string{l.Asks[0].ID}})
 			w.need(err, "answer")
 			w.outcome(w.agent("first"), first, revue.OutcomeAnswered)
 			apartFrom(w, l, second)
 		}},
-		{"a member nobody could have seen is not settled by naming it", func(w *world) {
+		{name: "a member nobody could have seen is not settled by naming it", run: func(w *world) {
 			l, _, second := likelyLot(w)
 			_, err := w.ada.Answer(w.ctx, l.ID, revue.Answer{
 				Value: "postgres", Seen: l.Asks[1].Revision - 1, Members: []string{l.Asks[0].ID, l.Asks[1].ID},
@@ -226,7 +226,7 @@ func memberCases() []testCase {
 			w.check(err == nil || revue.CodeOf(err) == revue.CodeInvalid || revue.CodeOf(err) == revue.CodeConflict, "got %v", err)
 			w.pend(w.agent("second"), second)
 		}},
-		{"an unknown member is refused", func(w *world) {
+		{name: "an unknown member is refused", run: func(w *world) {
 			l, first, _ := likelyLot(w)
 			_, err := w.ada.Answer(w.ctx, l.ID, revue.Answer{Value: "postgres", Seen: l.Revision, Members: []string{l.Asks[0].ID, "ask_unknown"}})
 			code := revue.CodeOf(err)
@@ -234,7 +234,7 @@ func memberCases() []testCase {
 			w.pend(w.agent("first"), first)
 			w.check(w.open().ID == l.ID, "the lot changed")
 		}},
-		{"a same ask is settled whenever it came", func(w *world) {
+		{name: "a same ask is settled whenever it came", run: func(w *world) {
 			w.pend(w.agent("first"), askDB())
 			seen := w.open().Revision
 			w.pend(w.agent("second"), askDB())
@@ -244,14 +244,55 @@ func memberCases() []testCase {
 			w.outcome(w.agent("second"), askDB(), revue.OutcomeAnswered)
 			settledOnce(w, l.ID, 2)
 		}},
-		{"a dismissal spares the likely member nobody saw", func(w *world) {
+		{name: "a same ask that is not ticked is not settled", run: func(w *world) {
+			w.pend(w.agent("first"), askDB())
+			ref := w.pend(w.agent("second"), askDB()).AskID
+			l := w.open()
+			i := slices.IndexFunc(l.Asks, func(a revue.AskRecord) bool { return a.ID != ref })
+			_, err := w.ada.Answer(w.ctx, l.ID, revue.Answer{Value: "postgres", Seen: l.Revision, Members: []string{l.Asks[i].ID}})
+			w.need(err, "answer")
+			settledOnce(w, l.ID, 1)
+			w.outcome(w.agent("first"), askDB(), revue.OutcomeAnswered)
+			again := askDB()
+			again.DecisionRef = ref
+			w.check(w.pend(w.agent("second"), again).AskID == ref, "the ask is another one")
+			w.pend(w.agent("second"), askDB())
+			own := w.open()
+			w.check(own.ID != l.ID && len(own.Asks) == 1 && own.Asks[0].ID == ref, "lot: %+v", own)
+			w.settle(own.ID, "sqlite")
+			out := w.outcome(w.agent("second"), askDB(), revue.OutcomeAnswered)
+			w.check(out.Answer == "sqlite", "got %+v", out)
+		}},
+		{name: "an ask that moved while its call waits is answered in its new lot", run: func(w *world) {
+			first := revue.Ask{Question: w.sys.Likely[0], Options: optionsDB()}
+			second := revue.Ask{Question: w.sys.Likely[1], Options: optionsDB()}
+			a := w.start(w.agent("first"), first)
+			w.asked(1)
+			b := w.start(w.agent("second"), second)
+			l := w.asked(2)
+			_, err := w.ada.Answer(w.ctx, l.ID, revue.Answer{Value: "postgres"})
+			w.need(err, "answer")
+			w.answered(a, "postgres")
+			own := w.asked(1)
+			w.check(own.ID != l.ID, "the lot is still open")
+			w.settle(own.ID, "sqlite")
+			out := w.answered(b, "sqlite")
+			w.check(out.LotID == own.ID, "got %+v", out)
+		}},
+		{name: "a likely member settled for once is no alias", run: func(w *world) {
+			l, _, second := likelyLot(w)
+			w.settleWith(l.ID, revue.Answer{Value: "postgres", Seen: l.Revision, Remember: revue.RememberOnce})
+			w.outcome(w.agent("second"), second, revue.OutcomeAnswered)
+			w.pend(w.agent("third"), second)
+		}},
+		{name: "a dismissal spares the likely member nobody saw", run: func(w *world) {
 			l, first, second := likelyLot(w)
 			_, err := w.ada.Dismiss(w.ctx, l.ID, revue.Dismissal{Reason: "no"})
 			w.need(err, "dismiss")
 			w.outcome(w.agent("first"), first, revue.OutcomeDismissed)
 			apartFrom(w, l, second)
 		}},
-		{"a dismissal ends the likely member that was seen", func(w *world) {
+		{name: "a dismissal ends the likely member that was seen", run: func(w *world) {
 			l, first, second := likelyLot(w)
 			_, err := w.ada.Dismiss(w.ctx, l.ID, revue.Dismissal{Reason: "no", Seen: l.Revision})
 			w.need(err, "dismiss")

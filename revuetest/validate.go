@@ -46,7 +46,7 @@ func with(change func(*revue.Ask)) revue.Ask {
 
 func validationCases() []testCase {
 	return []testCase{
-		{"question", func(w *world) {
+		{name: "question", run: func(w *world) {
 			q := func(s string) revue.Ask { return revue.Ask{Question: s} }
 			f := []string{"question"}
 			refused(w, []badAsk{
@@ -59,7 +59,7 @@ func validationCases() []testCase {
 				{what: "a question that is no UTF-8", fields: f, ask: q("Which \xff database?"), raw: true},
 			})
 		}},
-		{"title of an approval", func(w *world) {
+		{name: "title of an approval", run: func(w *world) {
 			q := func(s string) revue.Ask {
 				return revue.Ask{Kind: revue.KindApproval, Question: s, Context: "why"}
 			}
@@ -71,7 +71,7 @@ func validationCases() []testCase {
 				{what: "a title with NUL", fields: f, ask: q("Delete \x00?")},
 			})
 		}},
-		{"option values", func(w *world) {
+		{name: "option values", run: func(w *world) {
 			v := func(values ...string) revue.Ask {
 				return revue.Ask{Question: questionDB, Options: opts(values...)}
 			}
@@ -94,7 +94,7 @@ func validationCases() []testCase {
 			}
 			refused(w, bad)
 		}},
-		{"option labels and consequences", func(w *world) {
+		{name: "option labels and consequences", run: func(w *world) {
 			o := func(o revue.Option) revue.Ask {
 				return revue.Ask{Question: questionDB, Options: []revue.Option{{Value: "a", Label: "a"}, o}}
 			}
@@ -109,7 +109,7 @@ func validationCases() []testCase {
 				{what: "a consequence that is no UTF-8", fields: f, ask: o(revue.Option{Value: "b", Label: "b", Consequence: "\xff"}), raw: true},
 			})
 		}},
-		{"recommendation", func(w *world) {
+		{name: "recommendation", run: func(w *world) {
 			f := []string{"recommendation"}
 			r := func(s string) revue.Ask { return with(func(a *revue.Ask) { a.Recommendation = s }) }
 			refused(w, []badAsk{
@@ -119,7 +119,7 @@ func validationCases() []testCase {
 				{what: "a recommendation that is no UTF-8", fields: f, ask: revue.Ask{Question: questionDB, Recommendation: "a\xff"}, raw: true},
 			})
 		}},
-		{"concepts", func(w *world) {
+		{name: "concepts", run: func(w *world) {
 			f := []string{"concept"}
 			c := func(l ...string) revue.Ask { return with(func(a *revue.Ask) { a.Concepts = l }) }
 			refused(w, []badAsk{
@@ -129,7 +129,7 @@ func validationCases() []testCase {
 				{what: "a concept that is no UTF-8", fields: f, ask: c("a\xff"), raw: true},
 			})
 		}},
-		{"files", func(w *world) {
+		{name: "files", run: func(w *world) {
 			f := []string{"file"}
 			c := func(l ...string) revue.Ask { return with(func(a *revue.Ask) { a.Files = l }) }
 			refused(w, []badAsk{
@@ -139,7 +139,7 @@ func validationCases() []testCase {
 				{what: "a file that is no UTF-8", fields: f, ask: c("a\xff"), raw: true},
 			})
 		}},
-		{"context of an ask", func(w *world) {
+		{name: "context of an ask", run: func(w *world) {
 			f := []string{"context"}
 			c := func(s string) revue.Ask { return with(func(a *revue.Ask) { a.Context = s }) }
 			refused(w, []badAsk{
@@ -148,7 +148,7 @@ func validationCases() []testCase {
 				{what: "a context that is no UTF-8", fields: f, ask: c("a\xff"), raw: true},
 			})
 		}},
-		{"stream", func(w *world) {
+		{name: "stream", run: func(w *world) {
 			f := []string{"stream"}
 			c := func(s string) revue.Ask { return with(func(a *revue.Ask) { a.Stream = s }) }
 			refused(w, []badAsk{
@@ -156,7 +156,7 @@ func validationCases() []testCase {
 				{what: "a stream with NUL", fields: f, ask: c("a\x00")},
 			})
 		}},
-		{"affected", func(w *world) {
+		{name: "affected", run: func(w *world) {
 			f := []string{"affected"}
 			c := func(l ...revue.Affected) revue.Ask {
 				return revue.Ask{Kind: revue.KindApproval, Question: "Delete stale branches?", Context: "why", Affected: l}
@@ -174,13 +174,10 @@ func validationCases() []testCase {
 				{what: "an affected meta that is no UTF-8", fields: f, ask: c(revue.Affected{Label: "a", Meta: "\xff"}), raw: true},
 			})
 		}},
-		{"kind", func(w *world) {
-			if !w.sys.Library {
-				w.t.Skip("the kind is part of the route")
-			}
+		{name: "kind", unless: notLibrary, run: func(w *world) {
 			refused(w, []badAsk{{what: "an unknown kind", fields: []string{"kind"}, ask: with(func(a *revue.Ask) { a.Kind = "poll" })}})
 		}},
-		{"query of a lookup", func(w *world) {
+		{name: "query of a lookup", run: func(w *world) {
 			d := w.agent("first")
 			for what, q := range map[string]revue.Query{
 				"an empty query":    {},
@@ -195,7 +192,7 @@ func validationCases() []testCase {
 			}
 			w.untouched()
 		}},
-		{"shared context", func(w *world) {
+		{name: "shared context", run: func(w *world) {
 			d := w.agent("first")
 			for what, c := range map[string]revue.ContextItem{
 				"kind: empty":       {Body: "b", Concepts: []string{"c"}},
@@ -216,7 +213,7 @@ func validationCases() []testCase {
 			}
 			w.untouched()
 		}},
-		{"at the limits all is taken", func(w *world) {
+		{name: "at the limits all is taken", run: func(w *world) {
 			d := w.agent("first")
 			ask := revue.Ask{
 				Question: "Which " + strings.Repeat("x", revue.MaxQuestion-len("Which ")),
@@ -236,10 +233,7 @@ func validationCases() []testCase {
 			w.check(len(l.Concepts) == revue.MaxConcepts && len(l.Files) == revue.MaxFiles, "concepts or files are missing")
 			w.check(l.Stream == ask.Stream, "the stream changed: %q", l.Stream)
 		}},
-		{"waits are clamped, never refused", func(w *world) {
-			if !w.sys.Library {
-				w.t.Skip("transports have limits of their own on the wait")
-			}
+		{name: "waits are clamped, never refused", unless: notLibrary, run: func(w *world) {
 			ask := askDB()
 			ask.Wait = -time.Hour
 			out := w.request(w.agent("first"), ask)
@@ -259,7 +253,7 @@ func validationCases() []testCase {
 				w.t.Fatal("a request with a huge wait never returned")
 			}
 		}},
-		{"answers", func(w *world) {
+		{name: "answers", run: func(w *world) {
 			w.pend(w.agent("first"), askDB())
 			l := w.open()
 			before := len(w.journal())
@@ -290,7 +284,7 @@ func validationCases() []testCase {
 			w.check(len(w.journal()) == before, "a refused answer left events")
 			w.pend(w.agent("first"), askDB())
 		}},
-		{"dismissals and corrections", func(w *world) {
+		{name: "dismissals and corrections", run: func(w *world) {
 			out := w.decided()
 			w.pend(w.agent("first"), revue.Ask{Question: "Which cache should the search service use?"})
 			l := w.open()
@@ -322,7 +316,7 @@ func validationCases() []testCase {
 
 func textCases() []testCase {
 	return []testCase{
-		{"CRLF becomes LF and the rest stays", func(w *world) {
+		{name: "CRLF becomes LF and the rest stays", run: func(w *world) {
 			d := w.agent("first")
 			ask := revue.Ask{
 				Question: "Which database should the billing service use?\r\nIt must be small.",
@@ -337,7 +331,7 @@ func textCases() []testCase {
 			w.check(out.Answer == "One.\nTwo.\n" || out.Answer == "One.\nTwo.", "the answer became %q", out.Answer)
 			w.check(strings.TrimSpace(out.Note) == "a\nb", "the note became %q", out.Note)
 		}},
-		{"option values come back byte for byte", func(w *world) {
+		{name: "option values come back byte for byte", run: func(w *world) {
 			values := []string{
 				" keep  it ", "yes, please", "a,b", `["a","b"]`, "null", "true", "1.0", "-5", `"quoted"`,
 				"<b>bold</b>", "rm -rf / #", "e\u0301", "\u00e9", "ﬁ", "Ａ", "日本語", "שלום", "👩‍👩‍👧", "%s%n", `C:\dir\`,
@@ -356,7 +350,7 @@ func textCases() []testCase {
 				w.check(out.Answer == v && !out.FreeText, "the value %q came back as %q", v, out.Answer)
 			}
 		}},
-		{"values that look alike stay apart", func(w *world) {
+		{name: "values that look alike stay apart", run: func(w *world) {
 			d := w.agent("first")
 			ask := revue.Ask{
 				Question: "Which accent should the export use?",
@@ -367,7 +361,7 @@ func textCases() []testCase {
 			out := w.outcome(d, ask, revue.OutcomeAnswered)
 			w.check(out.Answer == "\u00e9", "got %q", out.Answer)
 		}},
-		{"unicode everywhere", func(w *world) {
+		{name: "unicode everywhere", run: func(w *world) {
 			d := w.agentAt("first", "thread-ü", "")
 			ask := revue.Ask{
 				Question:       "“Welche” Datenbank – 数据库 – קבצים – 🗄️👩‍💻 – e\u0301?",
@@ -388,7 +382,7 @@ func textCases() []testCase {
 			out := w.outcome(d, ask, revue.OutcomeAnswered)
 			w.check(out.Answer == "ПостгреС" && out.Note == "да 👍", "outcome: %+v", out)
 		}},
-		{"options without labels show their value", func(w *world) {
+		{name: "options without labels show their value", run: func(w *world) {
 			d := w.agent("first")
 			w.pend(d, revue.Ask{Question: questionDB, Options: []revue.Option{{Value: "postgres"}, {Value: "sqlite"}}})
 			l := w.open()

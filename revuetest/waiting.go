@@ -12,7 +12,7 @@ import (
 
 func waitingCases() []testCase {
 	return []testCase{
-		{"without a wait it is pending at once", func(w *world) {
+		{name: "without a wait it is pending at once", run: func(w *world) {
 			out := w.pend(w.agent("first"), askDB())
 			w.check(out.RetryAfter >= 0, "retry after %s", out.RetryAfter)
 			l := w.open()
@@ -22,7 +22,7 @@ func waitingCases() []testCase {
 			w.check(len(l.Asks) == 1 && l.Asks[0].ID == out.AskID, "the decisionRef is not the ask's id")
 			w.check(l.Asks[0].Thread == "thread-first", "thread: %q", l.Asks[0].Thread)
 		}},
-		{"the end of a wait is pending and changes nothing", func(w *world) {
+		{name: "the end of a wait is pending and changes nothing", run: func(w *world) {
 			ask := askDB()
 			ask.Wait = time.Second
 			d := w.agent("first")
@@ -35,7 +35,7 @@ func waitingCases() []testCase {
 			after := w.open()
 			w.check(after.ID == before.ID && after.Revision == before.Revision, "waiting changed the lot")
 		}},
-		{"an answer ends the wait", func(w *world) {
+		{name: "an answer ends the wait", run: func(w *world) {
 			c := w.start(w.agent("first"), askDB())
 			l := w.asked(1)
 			done := w.settle(l.ID, "sqlite")
@@ -48,7 +48,7 @@ func waitingCases() []testCase {
 			w.check(out.Correction != nil && out.Correction.DecisionID == out.DecisionID, "correction: %+v", out.Correction)
 			w.check(slices.Equal(out.Correction.Verbs, revue.Verbs()), "verbs: %v", out.Correction.Verbs)
 		}},
-		{"a dismissal ends the wait", func(w *world) {
+		{name: "a dismissal ends the wait", run: func(w *world) {
 			c := w.start(w.agent("first"), askDB())
 			l := w.asked(1)
 			_, err := w.ada.Dismiss(w.ctx, l.ID, revue.Dismissal{Reason: "not now"})
@@ -58,14 +58,14 @@ func waitingCases() []testCase {
 			w.check(out.Status == revue.OutcomeDismissed && out.Reason == "not now" && out.LotID == l.ID, "got %+v", out)
 			w.check(out.Answer == "", "a dismissal carries an answer")
 		}},
-		{"an answer given while nobody waits is there at the next call", func(w *world) {
+		{name: "an answer given while nobody waits is there at the next call", run: func(w *world) {
 			d := w.agent("first")
 			w.pend(d, askDB())
 			w.settle(w.open().ID, "postgres")
 			out := w.outcome(d, askDB(), revue.OutcomeAnswered)
 			w.check(out.Answer == "postgres", "got %+v", out)
 		}},
-		{"silence is not consent", func(w *world) {
+		{name: "silence is not consent", run: func(w *world) {
 			ask := askDB()
 			ask.Recommendation = "postgres"
 			ask.Wait = time.Second
@@ -73,7 +73,7 @@ func waitingCases() []testCase {
 			w.check(out.Status == revue.OutcomePending && out.Answer == "", "got %+v", out)
 			w.check(w.open().Answer == nil, "the recommendation became the answer")
 		}},
-		{"a cancelled call returns the context's error and keeps the lot", func(w *world) {
+		{name: "a cancelled call returns the context's error and keeps the lot", run: func(w *world) {
 			d := w.agent("first")
 			c := w.start(d, askDB())
 			l := w.asked(1)
@@ -85,7 +85,7 @@ func waitingCases() []testCase {
 			w.settle(l.ID, "postgres")
 			w.outcome(d, askDB(), revue.OutcomeAnswered)
 		}},
-		{"a call that is cancelled before it begins changes nothing", func(w *world) {
+		{name: "a call that is cancelled before it begins changes nothing", run: func(w *world) {
 			d := w.agent("first")
 			ctx, cancel := context.WithCancel(w.ctx)
 			cancel()
@@ -97,7 +97,7 @@ func waitingCases() []testCase {
 			w.check(errors.Is(err, context.Canceled), "share: %v", err)
 			w.untouched()
 		}},
-		{"a deadline that passes returns the context's error", func(w *world) {
+		{name: "a deadline that passes returns the context's error", run: func(w *world) {
 			d := w.agent("first")
 			w.pend(d, askDB())
 			ctx, cancel := context.WithTimeout(w.ctx, 500*time.Millisecond)
@@ -108,7 +108,7 @@ func waitingCases() []testCase {
 			w.check(errors.Is(err, context.DeadlineExceeded), "got %v", err)
 			w.check(w.open().Status == revue.StatusOpen, "the lot changed")
 		}},
-		{"several calls of one agent wait on one ask", func(w *world) {
+		{name: "several calls of one agent wait on one ask", run: func(w *world) {
 			d := w.agent("first")
 			a, b := w.start(d, askDB()), w.start(d, askDB())
 			l := w.asked(1)
@@ -131,7 +131,7 @@ func keyCases() []testCase {
 		Recommendation: "pg", Context: "c", Concepts: []string{"billing", "storage"}, Files: []string{"a.go", "b.go"},
 	}
 	variant := func(name string, asks int, change func(*revue.Ask)) testCase {
-		return testCase{name, func(w *world) {
+		return testCase{name: name, run: func(w *world) {
 			d := w.agent("first")
 			first := w.pend(d, base)
 			ask := base
@@ -157,7 +157,7 @@ func keyCases() []testCase {
 		variant("concepts are part of it", 2, func(a *revue.Ask) { a.Concepts = []string{"billing"} }),
 		variant("files are part of it", 2, func(a *revue.Ask) { a.Files = []string{"a.go"} }),
 		variant("a consequence left out is part of it", 2, func(a *revue.Ask) { a.Options[0].Consequence = "" }),
-		{"the thread is not part of it", func(w *world) {
+		{name: "the thread is not part of it", run: func(w *world) {
 			w.pend(w.agentAt("first", "one", ""), base)
 			w.pend(w.agentAt("first", "two", ""), base)
 			l := w.open()
@@ -165,13 +165,13 @@ func keyCases() []testCase {
 				w.check(a.Key == l.Asks[0].Key, "keys differ")
 			}
 		}},
-		{"CRLF is LF", func(w *world) {
+		{name: "CRLF is LF", run: func(w *world) {
 			d := w.agent("first")
 			w.pend(d, revue.Ask{Question: questionDB + "\nAnswer soon."})
 			w.pend(d, revue.Ask{Question: questionDB + "\r\nAnswer soon."})
 			w.check(len(w.open().Asks) == 1, "two asks")
 		}},
-		{"the kind is part of it", func(w *world) {
+		{name: "the kind is part of it", run: func(w *world) {
 			d := w.agent("first")
 			w.pend(d, revue.Ask{Question: "Delete the stale branches?", Context: "c"})
 			c := w.start(d, revue.Ask{Kind: revue.KindApproval, Question: "Delete the stale branches?", Context: "c"})
@@ -188,7 +188,7 @@ func keyCases() []testCase {
 
 func resumeCases() []testCase {
 	return []testCase{
-		{"an answered ask stays answered however often it is called", func(w *world) {
+		{name: "an answered ask stays answered however often it is called", run: func(w *world) {
 			out := w.decided()
 			for range 3 {
 				again := w.outcome(w.agent("first"), askDB(), revue.OutcomeAnswered)
@@ -198,7 +198,7 @@ func resumeCases() []testCase {
 			w.check(len(w.events(revue.EventLotAnswered)) == 1, "the answer is in the journal more than once")
 			w.check(len(w.lots("")) == 1, "more than one lot")
 		}},
-		{"a restarted agent on its thread takes up its ask", func(w *world) {
+		{name: "a restarted agent on its thread takes up its ask", run: func(w *world) {
 			first := w.pend(w.newAgent("first", "t", ""), askDB())
 			second := w.pend(w.newAgent("first", "t", ""), askDB())
 			w.check(first.AskID == second.AskID, "another ask")
@@ -206,7 +206,7 @@ func resumeCases() []testCase {
 			out := w.outcome(w.newAgent("first", "t", ""), askDB(), revue.OutcomeAnswered)
 			w.check(out.Answer == "sqlite", "got %+v", out)
 		}},
-		{"the same credential on another thread gets an answer nobody got", func(w *world) {
+		{name: "the same credential on another thread gets an answer nobody got", run: func(w *world) {
 			w.pend(w.agentAt("first", "one", ""), askDB())
 			w.settleWith(w.open().ID, revue.Answer{Value: "postgres", Remember: revue.RememberOnce})
 			out := w.outcome(w.agentAt("first", "two", ""), askDB(), revue.OutcomeAnswered)
@@ -215,13 +215,13 @@ func resumeCases() []testCase {
 				w.pend(w.agentAt("first", "three", ""), askDB())
 			}
 		}},
-		{"another credential never gets an answer that was meant for once", func(w *world) {
+		{name: "another credential never gets an answer that was meant for once", run: func(w *world) {
 			w.pend(w.agent("first"), askDB())
 			w.settleWith(w.open().ID, revue.Answer{Value: "postgres", Remember: revue.RememberOnce})
 			w.pend(w.agent("second"), askDB())
 			w.outcome(w.agent("first"), askDB(), revue.OutcomeAnswered)
 		}},
-		{"a decisionRef resumes its ask", func(w *world) {
+		{name: "a decisionRef resumes its ask", run: func(w *world) {
 			d := w.agent("first")
 			first := w.pend(d, askDB())
 			ask := askDB()
@@ -235,7 +235,7 @@ func resumeCases() []testCase {
 			out := w.outcome(d, ask, revue.OutcomeAnswered)
 			w.check(out.Answer == "sqlite", "got %+v", out)
 		}},
-		{"a decisionRef is valid for its credential alone", func(w *world) {
+		{name: "a decisionRef is valid for its credential alone", run: func(w *world) {
 			ref := w.pend(w.agent("first"), askDB()).AskID
 			ask := askDB()
 			ask.DecisionRef = ref
@@ -246,7 +246,7 @@ func resumeCases() []testCase {
 			out := w.pend(w.agentAt("first", "elsewhere", ""), ask)
 			w.check(out.AskID == ref, "the credential's other thread did not get its ask")
 		}},
-		{"an unknown decisionRef opens nothing", func(w *world) {
+		{name: "an unknown decisionRef opens nothing", run: func(w *world) {
 			for _, ref := range []string{"ask_unknown", "lot_unknown", "../x", "ü", strings.Repeat("a", 300)} {
 				ask := askDB()
 				ask.DecisionRef = ref
@@ -259,7 +259,7 @@ func resumeCases() []testCase {
 			}
 			w.untouched()
 		}},
-		{"a decisionRef with another question is refused", func(w *world) {
+		{name: "a decisionRef with another question is refused", run: func(w *world) {
 			d := w.agent("first")
 			ref := w.pend(d, askDB()).AskID
 			before := len(w.journal())

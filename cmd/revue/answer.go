@@ -29,7 +29,9 @@ with --confirms DECISION to say that an earlier decision shown on it is the same
 
 Every agent that asked the same gets the answer. Those whose wording is only likely
 the same are settled where --seen says that you saw them: give the revision that "revue
-inbox" showed. --except leaves one of them out; it gets a lot of its own.`,
+inbox" showed. --except leaves one of them out; it gets a lot of its own.
+
+Put -- before a VALUE that begins with a dash.`,
 		Example: `  revue answer lot_4k2v… postgres
   revue answer lot_4k2v… --text "Neither: keep the file" --seen 2
   revue answer lot_4k2v… yes --rule --note "for every staging deploy"
@@ -80,7 +82,6 @@ inbox" showed. --except leaves one of them out; it gets a lot of its own.`,
 			})
 		}),
 	}
-	a.localFlags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&ans.Text, "text", "", "answer in your own words instead of with an option")
 	f.StringVar(&ans.Note, "note", "", "tell the agents something beside the answer")

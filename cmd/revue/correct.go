@@ -61,7 +61,6 @@ A date is its beginning in UTC. --undo takes an earlier correction back; "revue 
 			})
 		}),
 	}
-	a.localFlags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&undo, "undo", "", "take back this correction instead of making one")
 	f.StringVar(&note, "note", "", "say why")

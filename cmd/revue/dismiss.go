@@ -34,7 +34,6 @@ func (a *app) dismissCmd() *cobra.Command {
 			})
 		}),
 	}
-	a.localFlags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&d.Reason, "reason", "", "tell the agents why")
 	f.Int64Var(&seen, "seen", 0, "the revision of the lot that you saw")
@@ -60,7 +59,6 @@ func (a *app) reopenCmd() *cobra.Command {
 			})
 		}),
 	}
-	a.localFlags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the lot as JSON")
 	return cmd
 }

@@ -55,7 +55,6 @@ something are shown as \u{…}.`,
 			return in.all(cmd.Context())
 		}),
 	}
-	a.localFlags(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&in.json, "json", false, "write JSON: an array of lots; with --watch one lot a line")
 	f.BoolVar(&in.watch, "watch", false, "stay, and show what comes and goes")
@@ -168,6 +167,15 @@ func (in *inbox) follow(ctx context.Context, p *plane) error {
 	go func() { ran <- p.Run(ctx) }() // it wakes Events at once
 	defer func() { stop(); <-ran }()
 
+	err := in.changes(ctx, p)
+	if ctx.Err() != nil { // interrupted, as it should end; what was being read does not matter
+		return nil
+	}
+	return err
+}
+
+// changes shows what there is and what changes, until ctx ends.
+func (in *inbox) changes(ctx context.Context, p *plane) error {
 	start := time.Now().Add(-clockSlack)
 	rv := p.Reviewer(in.human())
 	lots, err := in.read(ctx, p)
@@ -187,9 +195,6 @@ func (in *inbox) follow(ctx context.Context, p *plane) error {
 		}
 	}
 	for e, err := range rv.Events(ctx, 0) {
-		if ctx.Err() != nil {
-			return nil
-		}
 		if err != nil {
 			return err
 		}

@@ -35,7 +35,6 @@ repository is REVUE_REPO, else the git remote of the working directory.`,
 		Args: cobra.NoArgs,
 		RunE: does(func(cmd *cobra.Command, _ []string) error { return m.run(cmd.Context()) }),
 	}
-	a.localFlags(cmd)
 	cmd.Flags().StringVar(&m.profile, "profile", string(revuemcp.Decisions), "which tools it has: decisions or approvals")
 	m.logFlags.add(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("profile", cobra.FixedCompletions(profileNames(), cobra.ShellCompDirectiveNoFileComp))

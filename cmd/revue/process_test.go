@@ -170,8 +170,13 @@ func allLots(t *testing.T, p *plane, status revue.Status) []revue.Lot {
 // events returns the journal of the default workspace, which must verify.
 func events(t *testing.T, p *plane) []revue.Event {
 	t.Helper()
+	return eventsOf(t, p, defaultWorkspace)
+}
+
+func eventsOf(t *testing.T, p *plane, workspace string) []revue.Event {
+	t.Helper()
 	var all []revue.Event
-	require.NoError(t, p.store.View(t.Context(), defaultWorkspace, func(tx revue.Tx) (err error) {
+	require.NoError(t, p.store.View(t.Context(), workspace, func(tx revue.Tx) (err error) {
 		all, err = tx.Events(0, 1<<20)
 		return err
 	}))

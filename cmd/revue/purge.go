@@ -36,7 +36,6 @@ nobody any more. The journal still verifies: it holds digests, never text.`,
 			})
 		}),
 	}
-	a.localFlags(cmd)
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd
 }

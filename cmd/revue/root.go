@@ -98,6 +98,8 @@ Exit codes: 0 done, 1 failed, 2 misused, 3 nothing found.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	root.PersistentFlags().StringVar(&a.db, "db", "", "the database file (default $REVUE_DB, else revue/revue.db in the data folder of the user)")
+	root.PersistentFlags().StringVar(&a.workspace, "workspace", "", "the workspace (default $REVUE_WORKSPACE_ID, else \"default\")")
 	root.AddCommand(
 		a.serveCmd(), a.mcpCmd(),
 		a.inboxCmd(), a.answerCmd(), a.dismissCmd(), a.reopenCmd(),
@@ -118,10 +120,4 @@ func group(use, short string, subs ...*cobra.Command) *cobra.Command {
 	}
 	g.AddCommand(subs...)
 	return g
-}
-
-// localFlags adds the flags of a command that works on a store directly.
-func (a *app) localFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.db, "db", "", "the database file (default $REVUE_DB, else revue/revue.db in the data folder of the user)")
-	cmd.Flags().StringVar(&a.workspace, "workspace", "", "the workspace (default $REVUE_WORKSPACE_ID, else \"default\")")
 }

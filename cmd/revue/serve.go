@@ -54,7 +54,6 @@ takes it up again after the next start.`,
 		Args: cobra.NoArgs,
 		RunE: does(func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) }),
 	}
-	a.localFlags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&s.addr, "addr", "127.0.0.1:7433", "the address to listen on")
 	f.BoolVar(&s.insecure, "insecure-listen", false, "listen beyond this machine without TLS: tokens travel readable")

@@ -281,33 +281,56 @@ func TestServeApprovals(t *testing.T) {
 	require.NoError(t, srv.stop(t, syscall.SIGTERM))
 }
 
-// TestServeShutdown stops a server with parked calls: each returns pending at once, and after the
-// restart each takes up its own lot.
+// TestServeShutdown stops a server with parked calls, of several workspaces: each returns pending at once,
+// and after the restart each takes up its own lot.
 func TestServeShutdown(t *testing.T) {
-	calls := 1000
+	const workspaces = 10
+	calls := 100 // in each
 	if testing.Short() {
-		calls = 50
+		calls = 5
 	}
 	db := tempDB(t)
 	srv := startServer(t, db, true)
-	question := func(i int) string { return fmt.Sprintf("Which shard holds customer %d?", i) }
+	p := localPlane(t, db)
+	var tokens [workspaces]string
+	human := func(w int) revue.Human {
+		h := testHuman()
+		h.Workspace = fmt.Sprintf("w%d", w)
+		return h
+	}
+	for w := range tokens {
+		admin := p.Admin(human(w))
+		_, err := admin.CreateWorkspace(t.Context(), human(w).Workspace)
+		require.NoError(t, err)
+		token, err := admin.CreateToken(t.Context(), revue.NewToken{Kind: revue.TokenAgent})
+		require.NoError(t, err)
+		tokens[w] = token.Secret
+	}
+	opened := func() int {
+		n := 0
+		for w := range tokens {
+			n += counted(eventsOf(t, p, human(w).Workspace), revue.EventLotOpened)
+		}
+		return n
+	}
 
 	ask := func(srv *server, wait int) []outcome {
-		session := connectHTTP(t, srv.url+"/mcp", srv.agent, nil)
-		out := make([]outcome, calls)
+		out := make([]outcome, workspaces*calls)
 		var wg sync.WaitGroup
-		for i := range calls {
-			wg.Go(func() {
-				o, err := request(t.Context(), session, question(i), wait, "a", "b")
-				if err != nil {
-					o = outcome{Status: "failed", Error: err.Error()}
-				}
-				out[i] = o
-			})
+		for w, token := range tokens {
+			session := connectHTTP(t, srv.url+"/mcp", token, nil)
+			for i := range calls {
+				wg.Go(func() {
+					o, err := request(t.Context(), session, fmt.Sprintf("Which shard holds customer %d?", i), wait, "a", "b")
+					if err != nil {
+						o = outcome{Status: "failed", Error: err.Error()}
+					}
+					out[w*calls+i] = o
+				})
+			}
 		}
 		if wait > 0 {
-			p := localPlane(t, db)
-			require.Eventually(t, func() bool { return counted(events(t, p), revue.EventLotOpened) == calls }, 5*patience, 200*time.Millisecond)
+			require.Eventually(t, func() bool { return opened() == workspaces*calls }, 5*patience, 200*time.Millisecond)
 			require.NoError(t, srv.stop(t, syscall.SIGTERM))
 		}
 		wg.Wait()
@@ -319,15 +342,14 @@ func TestServeShutdown(t *testing.T) {
 		require.Equal(t, "pending", o.Status, "%d: %s", i, o.Error)
 		refs[o.DecisionRef] = true
 	}
-	require.Len(t, refs, calls)
+	require.Len(t, refs, workspaces*calls)
 
 	next := startServer(t, db, false)
-	next.agent = srv.agent
 	after := ask(next, 0)
 	for i, o := range after {
 		require.Equal(t, "pending", o.Status, "%d: %s", i, o.Error)
 		require.Equal(t, before[i].DecisionRef, o.DecisionRef)
 	}
-	require.Len(t, allLots(t, localPlane(t, db), ""), calls)
+	require.Equal(t, workspaces*calls, opened())
 	require.NoError(t, next.stop(t, syscall.SIGTERM))
 }

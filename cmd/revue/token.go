@@ -79,7 +79,6 @@ takes a human token.`,
 			return err
 		}),
 	}
-	a.localFlags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&kind, "kind", "", "what it is for: agent or human")
 	f.StringVar(&owner, "owner", "", "whose it is (default: you)")
@@ -121,7 +120,6 @@ func (a *app) tokenListCmd() *cobra.Command {
 			})
 		}),
 	}
-	a.localFlags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write an array of tokens")
 	return cmd
 }
@@ -161,7 +159,6 @@ func (a *app) tokenRevokeCmd() *cobra.Command {
 			})
 		}),
 	}
-	a.localFlags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the token as JSON, without its secret")
 	return cmd
 }

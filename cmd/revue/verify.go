@@ -38,7 +38,6 @@ rewritten from an earlier event on has another.`,
 			})
 		}),
 	}
-	a.localFlags(cmd)
 	cmd.Flags().BoolVar(&journal, "journal", false, "check the journal")
 	cmd.Flags().BoolVar(&asJSON, "json", false, `write {"events","head"}`)
 	return cmd

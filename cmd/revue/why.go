@@ -32,7 +32,6 @@ func (a *app) whyCmd() *cobra.Command {
 			})
 		}),
 	}
-	a.localFlags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the explanation as JSON")
 	return cmd
 }

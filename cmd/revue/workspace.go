@@ -37,7 +37,6 @@ func (a *app) workspaceCreateCmd() *cobra.Command {
 			return err
 		}),
 	}
-	a.localFlags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the workspace as JSON")
 	return cmd
 }
@@ -68,7 +67,6 @@ func (a *app) workspaceListCmd() *cobra.Command {
 			})
 		}),
 	}
-	a.localFlags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write an array of workspaces")
 	return cmd
 }

@@ -15,59 +15,67 @@ import (
 // Time returns t as it is kept: in UTC, cut to microseconds, without a monotonic reading.
 func Time(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// Clone returns a copy of v that shares no memory with it apart from strings. Each time in it is as
-// [Time] returns it. Fields that JSON leaves out are no part of what is kept: they are zero in the copy.
+// Clone returns a copy of v that shares no memory with it apart from strings and what unexported fields
+// point to. Each time in it is as [Time] returns it.
 func Clone[T any](v T) T {
-	var out T
-	clone(reflect.ValueOf(&out).Elem(), reflect.ValueOf(&v).Elem())
-	return out
+	own(reflect.ValueOf(&v).Elem())
+	return v
 }
 
 var timeType = reflect.TypeFor[time.Time]()
 
-func clone(dst, src reflect.Value) {
-	switch src.Kind() {
+// own replaces what v points to by copies.
+func own(v reflect.Value) {
+	switch v.Kind() {
 	case reflect.Struct:
-		if src.Type() == timeType {
-			dst.Set(reflect.ValueOf(Time(src.Interface().(time.Time))))
+		if v.Type() == timeType {
+			t := v.Addr().Interface().(*time.Time)
+			*t = Time(*t)
 			return
 		}
-		for i := range src.NumField() {
-			if f := src.Type().Field(i); f.IsExported() && f.Tag.Get("json") != "-" {
-				clone(dst.Field(i), src.Field(i))
+		for i := range v.NumField() {
+			if f := v.Field(i); refers(f.Kind()) && f.CanSet() {
+				own(f)
 			}
 		}
 	case reflect.Pointer:
-		if !src.IsNil() {
-			dst.Set(reflect.New(src.Type().Elem()))
-			clone(dst.Elem(), src.Elem())
-		}
-	case reflect.Slice:
-		if src.IsNil() {
+		if v.IsNil() {
 			return
 		}
-		dst.Set(reflect.MakeSlice(src.Type(), src.Len(), src.Len()))
-		switch src.Type().Elem().Kind() {
-		case reflect.String, reflect.Uint8:
-			reflect.Copy(dst, src)
-		default:
-			for i := range src.Len() {
-				clone(dst.Index(i), src.Index(i))
+		n := reflect.New(v.Type().Elem())
+		n.Elem().Set(v.Elem())
+		own(n.Elem())
+		v.Set(n)
+	case reflect.Slice:
+		if v.IsNil() {
+			return
+		}
+		n := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		reflect.Copy(n, v)
+		if refers(v.Type().Elem().Kind()) {
+			for i := range n.Len() {
+				own(n.Index(i))
 			}
 		}
+		v.Set(n)
 	case reflect.Map:
-		if src.IsNil() {
+		if v.IsNil() {
 			return
 		}
-		dst.Set(reflect.MakeMapWithSize(src.Type(), src.Len()))
-		for it := src.MapRange(); it.Next(); {
-			v := reflect.New(src.Type().Elem()).Elem()
-			clone(v, it.Value())
-			dst.SetMapIndex(it.Key(), v)
+		n := reflect.MakeMapWithSize(v.Type(), v.Len())
+		for it := v.MapRange(); it.Next(); {
+			e := reflect.New(v.Type().Elem()).Elem()
+			e.Set(it.Value())
+			own(e)
+			n.SetMapIndex(it.Key(), e)
 		}
-	default:
-		dst.Set(src)
+		v.Set(n)
 	}
+}
+
+// refers reports whether there may be something to copy in a value of this kind.
+func refers(k reflect.Kind) bool {
+	return k == reflect.Struct || k == reflect.Pointer || k == reflect.Slice || k == reflect.Map
 }
 
 // Encode returns v as JSON, its times as [Time] returns them. Text that is not valid UTF-8 is refused,

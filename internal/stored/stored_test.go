@@ -29,17 +29,16 @@ func TestCloneSharesNothing(t *testing.T) {
 		Nil    []string
 		Empty  []string
 		At     time.Time
-		Input  int `json:"-"`
 		hidden int
 	}
 	a := outer{
 		List: []inner{{Words: []string{"a"}}}, Ptr: &inner{Words: []string{"b"}}, Map: map[string][]int{"k": {1}},
-		Bytes: []byte("c"), Empty: []string{}, At: time.Unix(1, 1234).UTC(), Input: 1, hidden: 2,
+		Bytes: []byte("c"), Empty: []string{}, At: time.Unix(1, 1234).UTC(), hidden: 2,
 	}
 	b := stored.Clone(a)
 	want := outer{
 		List: []inner{{Words: []string{"a"}}}, Ptr: &inner{Words: []string{"b"}}, Map: map[string][]int{"k": {1}},
-		Bytes: []byte("c"), Empty: []string{}, At: time.Unix(1, 1000).UTC(),
+		Bytes: []byte("c"), Empty: []string{}, At: time.Unix(1, 1000).UTC(), hidden: 2,
 	}
 	require.Equal(t, want, b)
 	a.List[0].Words[0], a.Ptr.Words[0], a.Map["k"][0], a.Bytes[0] = "!", "!", 9, '!'

@@ -25,8 +25,18 @@ func (s *Store) migrate(ctx context.Context, se *session) error {
 		return err
 	}
 	done, err := s.schemaVersion(se, len(files))
-	if err != nil || done == len(files) {
+	if err != nil {
 		return err
+	}
+	var mode string // kept in the file, so every connection of every process has it
+	if err := se.row("PRAGMA journal_mode = WAL", nil, &mode); err != nil {
+		return err
+	}
+	if mode != "wal" {
+		return &revue.Error{Code: revue.CodeUnavailable, ID: s.path, Message: "the file system of " + s.path + " does not allow SQLite a write-ahead log; name a file on a local disk"}
+	}
+	if done == len(files) {
+		return nil
 	}
 	if err := s.patiently(ctx, func() error { return se.exec("BEGIN IMMEDIATE") }); err != nil {
 		return err

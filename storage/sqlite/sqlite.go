@@ -291,7 +291,9 @@ func (s *Store) Update(ctx context.Context, workspace string, fn func(revue.Tx) 
 		if done {
 			return err
 		}
-		// The commit failed, and it may have taken effect all the same. Run on what is there.
+		// The commit failed, and it may have taken effect all the same: wake for it, and run on what is
+		// there.
+		s.committed(workspace, 0)
 		if run == maxRuns {
 			return storageError("commit", err)
 		}

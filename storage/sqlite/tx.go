@@ -24,6 +24,8 @@ type tx struct {
 	view      bool
 	wrote     bool
 	over      bool
+	head      int64 // the number of the last event, where headKnown
+	headKnown bool
 	failed    error // the first failure of the database: after it nothing may be committed
 }
 
@@ -97,13 +99,10 @@ func (t *tx) each(doing, query string, args []any, scan func(*sql.Rows) error) e
 // change, which is greater than all before it in the file.
 func (t *tx) mark() (int64, error) {
 	var change int64
-	err := t.row("mark", "SELECT coalesce(max(change), 0) + 1 FROM clocks", nil, &change)
-	if err != nil {
-		return 0, err
-	}
-	return change, t.exec("mark",
-		"INSERT INTO clocks (change, workspace, at) VALUES (?, ?, ?) ON CONFLICT (workspace) DO UPDATE SET change = excluded.change, at = excluded.at",
-		change, t.workspace, t.at)
+	err := t.row("mark", `INSERT INTO clocks (change, workspace, at) VALUES ((SELECT coalesce(max(change), 0) + 1 FROM clocks), ?, ?)
+		ON CONFLICT (workspace) DO UPDATE SET change = excluded.change, at = excluded.at RETURNING change`,
+		[]any{t.workspace, t.at}, &change)
+	return change, err
 }
 
 // micros is a time as a column: NULL for the zero time.
@@ -332,32 +331,43 @@ func (t *tx) Head() (revue.Event, error) {
 	var body []byte
 	err := t.row("read the journal", "SELECT body FROM events WHERE workspace = ? ORDER BY seq DESC LIMIT 1", []any{t.workspace}, &body)
 	if errors.Is(err, sql.ErrNoRows) {
+		t.head, t.headKnown = 0, true
 		return revue.Event{}, nil
 	}
 	if err != nil {
 		return revue.Event{}, err
 	}
-	return stored.Decode[revue.Event](body)
+	e, err := stored.Decode[revue.Event](body)
+	if err == nil {
+		t.head, t.headKnown = int64(e.Seq), true
+	}
+	return e, err
 }
 
 func (t *tx) Append(e revue.Event) error {
-	var head int64
-	err := t.row("read the journal", "SELECT coalesce(max(seq), 0) FROM events WHERE workspace = ?", []any{t.workspace}, &head)
-	if err != nil {
-		return err
+	if !t.headKnown {
+		err := t.row("read the journal", "SELECT coalesce(max(seq), 0) FROM events WHERE workspace = ?", []any{t.workspace}, &t.head)
+		if err != nil {
+			return err
+		}
+		t.headKnown = true
 	}
-	if int64(e.Seq) != head+1 {
+	if int64(e.Seq) != t.head+1 {
 		return &revue.Error{
 			Code:    revue.CodeInternal,
-			Message: fmt.Sprintf("the next event of the journal is number %d, not %d", head+1, e.Seq),
+			Message: fmt.Sprintf("the next event of the journal is number %d, not %d", t.head+1, e.Seq),
 		}
 	}
 	body, err := stored.Encode(e)
 	if err != nil {
 		return err
 	}
-	return t.exec("write the journal", "INSERT INTO events (workspace, seq, at, body) VALUES (?, ?, ?, ?)",
+	err = t.exec("write the journal", "INSERT INTO events (workspace, seq, at, body) VALUES (?, ?, ?, ?)",
 		t.workspace, int64(e.Seq), stored.Time(e.At).UnixMicro(), string(body))
+	if err == nil {
+		t.head = int64(e.Seq)
+	}
+	return err
 }
 
 func (t *tx) Events(after revue.Seq, limit int) ([]revue.Event, error) {

@@ -56,7 +56,7 @@ type watcher struct {
 
 type commit struct {
 	workspace string
-	change    int64
+	change    int64 // 0 where it is not known
 }
 
 func (w *watcher) take() []commit {
@@ -143,10 +143,7 @@ func (s *Store) watch(ctx context.Context, wake func(workspace string)) error {
 			return errClosed()
 		case <-w.ready:
 			for _, c := range w.take() {
-				wake(c.workspace)
-				if c.change == l.seen+1 {
-					l.seen = c.change
-				}
+				l.own(c, wake)
 			}
 		case _, ok := <-rung:
 			if !ok {
@@ -184,6 +181,17 @@ func (l *look) begin() error {
 		}
 		return l.se.row("SELECT coalesce(max(change), 0) FROM clocks", nil, &l.seen)
 	})
+}
+
+// own wakes for a commit of this process, unless a look has seen it already.
+func (l *look) own(c commit, wake func(string)) {
+	if c.change != 0 && c.change <= l.seen {
+		return
+	}
+	wake(c.workspace)
+	if c.change == l.seen+1 { // otherwise there are others in between, which the next look finds
+		l.seen = c.change
+	}
 }
 
 // poll is the safety net: it costs microseconds while nothing happens.

@@ -422,11 +422,11 @@ func TestFaultsAreFound(t *testing.T) {
 		})},
 		{"an update whose context ends in fn writes nothing", "the error says nothing of the context", inStore(func(f *faulty) {
 			f.update = func(ctx context.Context, ws string, fn func(revue.Tx) error) error {
-				if err := f.Store.Update(ctx, ws, fn); errors.Is(err, context.Canceled) {
+				err := f.Store.Update(ctx, ws, fn)
+				if errors.Is(err, context.Canceled) {
 					return &revue.Error{Code: revue.CodeUnavailable}
-				} else {
-					return err
 				}
+				return err
 			}
 		})},
 		{"an update that waits for another ends with its context", "waiting ignores the context", inStore(func(f *faulty) {

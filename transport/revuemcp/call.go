@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -250,6 +251,11 @@ func (c *call) ask(ctx context.Context, ask revue.Ask, show func(revue.Outcome) 
 		returned = func(err error) {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
+			defer func() { // a transport calls this where no middleware is around it
+				if v := recover(); v != nil {
+					c.server.log.ErrorContext(ctx, "recording a return panicked", "ask", o.AskID, "panic", v, "stack", string(debug.Stack()))
+				}
+			}()
 			if rerr := r.Returned(ctx, o, err); rerr != nil {
 				c.server.log.WarnContext(ctx, "could not record whether an outcome was returned", "ask", o.AskID, "error", rerr)
 			}

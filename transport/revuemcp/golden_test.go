@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -333,5 +334,51 @@ func TestGoldenApprovals(t *testing.T) {
 		c.open()
 		c.desk.Drain()
 		c.read()
+	})
+}
+
+// Over HTTP with the newest protocol: what the stream carries, byte for byte but for ids.
+func TestGoldenHTTP(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		desk := revue.New(memstore.New(nil), memory.New(nil), nil)
+		ran := make(chan error, 1)
+		go func() { ran <- desk.Run(ctx) }()
+		human := desk.Reviewer(revue.Human{Workspace: "main", ID: "tok_ada", Name: "Ada", Via: "web"})
+		handler := as(agentPrincipal(), revuemcp.NewServer(desk, &revuemcp.Options{Version: "1.0.0"}).Handler())
+
+		var log bytes.Buffer
+		exchange := func(method, name, params string, meanwhile func()) {
+			t.Helper()
+			body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"golden","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}` + params + `}}`
+			r := post(body)
+			r.Header.Set("Mcp-Protocol-Version", "2026-07-28")
+			r.Header.Set("Mcp-Method", method)
+			if name != "" {
+				r.Header.Set("Mcp-Name", name)
+			}
+			w := httptest.NewRecorder()
+			done := make(chan struct{})
+			go func() { defer close(done); handler.ServeHTTP(w, r) }()
+			meanwhile()
+			<-done
+			fmt.Fprintf(&log, "-> POST %s %s\n%s\n<- %d %s\n%s\n", method, name, indent(t, []byte(body)), w.Code, w.Header().Get("Content-Type"), w.Body)
+		}
+		exchange("server/discover", "", `}`, func() {})
+		exchange("tools/call", "request_decision", `,"progressToken":"p1"},"name":"request_decision","arguments":{"question":"Blue or red?","options":["blue","red"]}`, func() {
+			<-time.After(20 * time.Second) // of the bubble
+			synctest.Wait()
+			lots, err := human.Lots(t.Context(), revue.LotFilter{Status: revue.StatusOpen})
+			require.NoError(t, err)
+			require.Len(t, lots.Items, 1)
+			_, err = human.Answer(t.Context(), lots.Items[0].ID, revue.Answer{Value: "blue"})
+			require.NoError(t, err)
+		})
+		exchange("tools/call", "request_decision", `},"name":"request_decision","arguments":{"question":""}`, func() {})
+		exchange("tools/call", "answer_lot", `},"name":"answer_lot","arguments":{}`, func() {})
+		compare(t, "http", mask(log.String()))
+		cancel()
+		require.NoError(t, <-ran)
 	})
 }

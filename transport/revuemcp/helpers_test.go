@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -79,9 +80,7 @@ type withHeader struct{ header http.Header }
 
 func (t withHeader) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	for k, v := range t.header {
-		r.Header[k] = v
-	}
+	maps.Copy(r.Header, t.header)
 	return http.DefaultTransport.RoundTrip(r)
 }
 

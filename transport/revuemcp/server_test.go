@@ -366,6 +366,30 @@ func TestBatchOfAnOldClient(t *testing.T) {
 	p.end()
 }
 
+// The same over HTTP, where each outcome waits for its own response.
+func TestBatchOverHTTP(t *testing.T) {
+	plane := answering(answered)
+	first := make(chan struct{})
+	plane.request = func(_ context.Context, ask revue.Ask) (revue.Outcome, error) {
+		if ask.Question == "Red?" {
+			<-first
+		} else {
+			defer close(first)
+		}
+		return answered, nil
+	}
+	r := post(`[` + toolCall("request_decision", `{"question":"Blue?"}`) + `,` +
+		strings.Replace(toolCall("request_decision", `{"question":"Red?"}`), `"id":1`, `"id":2`, 1) + `]`)
+	r.Header.Set("MCP-Protocol-Version", "2025-03-26")
+	w := httptest.NewRecorder()
+	as(agentPrincipal(), revuemcp.NewServer(plane, nil).Handler()).ServeHTTP(w, r)
+	require.Equal(t, 2, strings.Count(w.Body.String(), `"status":"answered","answer"`))
+	require.Len(t, plane.returned, 2)
+	for _, got := range plane.returned {
+		require.NoError(t, got.err)
+	}
+}
+
 // A client that closes its end right after its last message still gets its answers.
 func TestInputEndsBeforeTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -602,6 +626,20 @@ func TestPanicIsAnErrorAndNoMore(t *testing.T) {
 		_, err := session.ListTools(t.Context(), nil)
 		require.NoError(t, err)
 	}
+}
+
+// A desk that fails while it notes a return takes nothing with it.
+func TestPanicWhileReturning(t *testing.T) {
+	plane := answering(answered)
+	plane.told = make(chan returned)
+	close(plane.told) // Returned panics
+	p := overLines(t, revuemcp.NewServer(plane, nil))
+	for range 2 {
+		p.send(toolCall("request_decision", `{"question":"Blue?"}`))
+		require.Equal(t, "answered", structured(p.read())["status"])
+	}
+	p.end()
+	require.Len(t, plane.returned, 2)
 }
 
 // Nothing but the two words of a human is ever consent.
