@@ -70,12 +70,20 @@ func (t *tx) ensureWorkspace(name string) (ws Workspace, made bool, err error) {
 	return ws, true, putJSON(t, recordWorkspace, name, ws)
 }
 
-func (t *tx) ensureStream(slug string) error {
-	_, err := t.Record(recordStream, slug)
-	if !errors.Is(err, ErrNotFound) {
-		return err
+// ensureStream lists a stream on its first use.
+func (d *Desk) ensureStream(t *tx, slug string) error {
+	known := topic{t.workspace, slug}
+	if _, ok := d.known.Load(known); ok {
+		return nil
 	}
-	return putJSON(t, recordStream, slug, Stream{Slug: slug, CreatedAt: t.now})
+	_, err := t.Record(recordStream, slug)
+	if errors.Is(err, ErrNotFound) {
+		return putJSON(t, recordStream, slug, Stream{Slug: slug, CreatedAt: t.now})
+	}
+	if err == nil {
+		d.known.Store(known, true) // it was committed by an earlier transaction
+	}
+	return err
 }
 
 // Workspaces implements [Admin].

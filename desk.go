@@ -30,7 +30,7 @@ type Desk struct {
 	log       *slog.Logger
 	waiters   *waiters
 	returns   returns
-	known     sync.Map      // workspaces that are known to be listed
+	known     sync.Map      // workspaces, and streams of workspaces, that are known to be listed
 	draining  chan struct{} // closed by Drain
 	drainOnce sync.Once
 	watching  atomic.Int32 // how many Watch calls are in force
@@ -89,18 +89,28 @@ type tx struct {
 	ids       *ids
 	head      *Event
 	events    []Event
+	asked     map[string]bool // by key: see askedBefore
+}
+
+// headEvent is the last event, as this transaction has it.
+func (t *tx) headEvent() (Event, error) {
+	if t.head == nil {
+		head, err := t.Head()
+		if err != nil {
+			return Event{}, err
+		}
+		t.head = &head
+	}
+	return *t.head, nil
 }
 
 // append adds an event to the journal.
 func (t *tx) append(e Event) (Event, error) {
-	if t.head == nil {
-		head, err := t.Head()
-		if err != nil {
-			return e, err
-		}
-		t.head = &head
+	head, err := t.headEvent()
+	if err != nil {
+		return e, err
 	}
-	e = e.chained(*t.head, t.now)
+	e = e.chained(head, t.now)
 	if err := t.Append(e); err != nil {
 		return e, err
 	}
@@ -223,32 +233,6 @@ type source struct {
 
 func (s source) Workspace() string { return s.workspace }
 
-func (s source) Now(ctx context.Context) (now time.Time, err error) {
-	err = s.desk.view(ctx, s.workspace, func(t *tx) error { now = t.now; return nil })
-	return now, err
-}
-
-func (s source) Head(ctx context.Context) (head Seq, err error) {
-	err = s.desk.view(ctx, s.workspace, func(t *tx) error {
-		e, err := t.Head()
-		head = e.Seq
-		return err
-	})
-	return head, err
-}
-
-func (s source) Events(ctx context.Context, after Seq, limit int) (events []Event, err error) {
-	err = s.desk.view(ctx, s.workspace, func(t *tx) (err error) {
-		events, err = t.Events(after, limit)
-		return err
-	})
-	return events, err
-}
-
-func (s source) Decisions(ctx context.Context, q DecisionQuery) (found []Decision, err error) {
-	err = s.desk.view(ctx, s.workspace, func(t *tx) (err error) {
-		found, err = t.FindDecisions(q)
-		return err
-	})
-	return found, err
+func (s source) View(ctx context.Context, fn func(Snapshot) error) error {
+	return s.desk.view(ctx, s.workspace, func(t *tx) error { return fn(t) })
 }

@@ -368,7 +368,11 @@ type eagerMemory struct{ *memory.Memory }
 
 func (m eagerMemory) Recall(ctx context.Context, src revue.Source, q revue.Query) (revue.Recalled, error) {
 	got, err := m.Memory.Recall(ctx, src, q)
-	all, _ := src.Decisions(ctx, revue.DecisionQuery{})
+	var all []revue.Decision
+	_ = src.View(ctx, func(s revue.Snapshot) (err error) {
+		all, err = s.FindDecisions(revue.DecisionQuery{})
+		return err
+	})
 	got.Matches = nil
 	for _, d := range all {
 		got.Matches = append(got.Matches, revue.Match{DecisionID: d.ID, ReuseGuidance: revue.Apply})

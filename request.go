@@ -142,18 +142,19 @@ func (c *decider) Request(ctx context.Context, ask Ask) (Outcome, error) {
 	if ask.Kind == KindApproval {
 		return c.desk.approval(ctx, agent, ask, deadline)
 	}
-	p := placement{agent: agent, ask: ask, key: ask.key()}
-	rec, fresh, err := c.desk.place(ctx, p)
-	if err != nil {
+	at, err := c.desk.place(ctx, placement{agent: agent, ask: ask, key: ask.key()})
+	switch {
+	case err != nil:
 		return Outcome{}, err
+	case at.ask.Reused != nil:
+		return c.desk.reused(ctx, agent, at.ask)
+	case at.lot.Status != StatusOpen:
+		o, _, err := c.desk.deliver(ctx, agent, at, false)
+		return o, err
+	case at.joined && ask.Wait == 0:
+		return c.desk.pending(at.ask), nil // it was open when it was committed
 	}
-	if rec.Reused != nil {
-		return c.desk.reused(ctx, agent, rec)
-	}
-	if fresh && ask.Wait == 0 {
-		return c.desk.pending(rec), nil // it was open when it was committed
-	}
-	return c.desk.wait(ctx, agent, rec, deadline)
+	return c.desk.wait(ctx, agent, at.ask, deadline)
 }
 
 // Returned implements [Returner].
@@ -218,43 +219,79 @@ var errAgain = errors.New("remembered decisions changed")
 // maxRecalls bounds how often place starts over before it recalls inside the transaction.
 const maxRecalls = 5
 
-// place finds the ask, or the decision, that the request belongs to, and records it. It says whether the ask
-// is a fresh one in an open lot.
-func (d *Desk) place(ctx context.Context, p placement) (rec AskRecord, fresh bool, err error) {
+// standing is what an ask has come to.
+type standing struct {
+	ask     AskRecord
+	lot     Lot      // the zero Lot for an ask that was answered from memory
+	receipt *Receipt // of a lot that has ended
+	now     time.Time
+	joined  bool // the ask was put into the lot just now
+}
+
+// standing reads what an ask has come to.
+func (t *tx) standing(rec AskRecord) (standing, error) {
+	st := standing{ask: rec, now: t.now}
+	var err error
+	if st.lot, err = t.Lot(rec.LotID); err != nil {
+		return st, err
+	}
+	st.lot = st.lot.At(t.now)
+	if st.lot.ReceiptID != "" {
+		r, err := t.receiptByID(st.lot.ReceiptID)
+		st.receipt = &r
+		return st, err
+	}
+	return st, nil
+}
+
+// place finds the ask, or the decision, that the request belongs to, and records it.
+func (d *Desk) place(ctx context.Context, p placement) (at standing, err error) {
 	found := false
+	var seen Seq
 	err = d.view(ctx, p.agent.Workspace, func(t *tx) (err error) {
-		rec, found, err = d.resume(t, p)
+		if at, found, err = d.resume(t, p); err != nil || found {
+			return err
+		}
+		head, err := t.headEvent()
+		seen = head.Seq
 		return err
 	})
 	if err != nil || found {
-		return rec, false, err
+		return at, err
 	}
 	for try := 1; ; try++ {
 		if p.recalled, err = d.recall(ctx, source{d, p.agent.Workspace}, p.query()); err != nil {
-			return rec, false, err
+			return at, err
 		}
-		err = d.update(ctx, p.agent.Workspace, func(t *tx) (err error) {
-			fresh = false
-			if rec, found, err = d.resume(t, p); err != nil || found {
+		err = d.update(ctx, p.agent.Workspace, func(t *tx) error {
+			at = standing{}
+			head, err := t.headEvent()
+			if err != nil {
 				return err
 			}
-			p := p
-			if stale, err := t.decidedSince(p.recalled.Seq); err != nil {
-				return err
-			} else if stale && try < maxRecalls {
-				return errAgain
-			} else if stale {
-				// Decisions are made faster than this asks for them: recall where none can be made.
-				if p.recalled, err = d.recall(ctx, txSource{t}, p.query()); err != nil {
+			if head.Seq != seen { // else nothing has happened since
+				if at, found, err = d.resume(t, p); err != nil || found {
 					return err
 				}
 			}
-			rec, err = d.put(t, p)
-			fresh = rec.Reused == nil && rec.DecisionID == ""
+			p := p
+			if head.Seq > p.recalled.Seq {
+				if stale, err := t.decidedSince(p.recalled.Seq); err != nil {
+					return err
+				} else if stale && try < maxRecalls {
+					return errAgain
+				} else if stale {
+					// Decisions are made faster than this asks for them: recall where none can be made.
+					if p.recalled, err = d.recall(ctx, txSource{t}, p.query()); err != nil {
+						return err
+					}
+				}
+			}
+			at, err = d.put(t, p)
 			return err
 		})
 		if !errors.Is(err, errAgain) {
-			return rec, fresh, err
+			return at, err
 		}
 	}
 }
@@ -275,24 +312,12 @@ func (d *Desk) recall(ctx context.Context, src Source, q Query) (Recalled, error
 // nothingRecalled is past every event: what was not recalled can't be out of date.
 const nothingRecalled Seq = 1<<63 - 1
 
-// txSource reads through a transaction.
+// txSource reads through a transaction that is running.
 type txSource struct{ t *tx }
 
-func (s txSource) Workspace() string                      { return s.t.workspace }
-func (s txSource) Now(context.Context) (time.Time, error) { return s.t.now, nil }
+func (s txSource) Workspace() string { return s.t.workspace }
 
-func (s txSource) Head(context.Context) (Seq, error) {
-	e, err := s.t.Head()
-	return e.Seq, err
-}
-
-func (s txSource) Events(_ context.Context, after Seq, limit int) ([]Event, error) {
-	return s.t.Events(after, limit)
-}
-
-func (s txSource) Decisions(_ context.Context, q DecisionQuery) ([]Decision, error) {
-	return s.t.FindDecisions(q)
-}
+func (s txSource) View(_ context.Context, fn func(Snapshot) error) error { return fn(s.t) }
 
 // decidedSince reports whether what is remembered changed after an event.
 func (t *tx) decidedSince(after Seq) (bool, error) {
@@ -311,29 +336,19 @@ func (t *tx) decidedSince(after Seq) (bool, error) {
 }
 
 // resume finds the ask that this request takes up again.
-func (d *Desk) resume(t *tx, p placement) (AskRecord, bool, error) {
+func (d *Desk) resume(t *tx, p placement) (standing, bool, error) {
 	if p.ask.DecisionRef != "" {
 		rec, err := d.referred(t, p)
-		if err != nil {
-			return AskRecord{}, false, err
+		if err != nil || rec.Reused != nil {
+			return standing{}, false, err
 		}
-		if rec.Reused == nil {
-			released, err := t.released(rec)
-			return rec, !released && err == nil, err
-		}
-		return AskRecord{}, false, nil
+		return t.unreleased(rec)
 	}
 	own, err := t.FindAsks(AskQuery{Key: p.key, Thread: p.agent.Thread, Credential: p.agent.Credential, Newest: true, Limit: 1})
-	if err != nil {
-		return AskRecord{}, false, err
+	if err != nil || len(own) == 0 || own[0].Reused != nil || !RepoFits(own[0].Scope, p.scope()) {
+		return standing{}, false, err
 	}
-	if len(own) == 1 && own[0].Reused == nil && RepoFits(own[0].Scope, p.scope()) {
-		released, err := t.released(own[0])
-		if err != nil || !released {
-			return own[0], err == nil, err
-		}
-	}
-	return AskRecord{}, false, nil
+	return t.unreleased(own[0])
 }
 
 // referred returns the ask that decisionRef names.
@@ -372,23 +387,28 @@ func (d *Desk) referred(t *tx, p placement) (AskRecord, error) {
 	}
 }
 
-// released reports whether an ask no longer answers the same request, so that it is asked anew.
-func (t *tx) released(rec AskRecord) (bool, error) {
+// unreleased reads what an ask has come to, unless it no longer answers the same request, which is then asked
+// anew.
+func (t *tx) unreleased(rec AskRecord) (standing, bool, error) {
 	if rec.LotID == "" || rec.Purged {
-		return true, nil
+		return standing{}, false, nil
 	}
-	lot, err := t.Lot(rec.LotID)
-	if err != nil {
-		return false, err
+	st, err := t.standing(rec)
+	if err != nil || st.lot.Purged {
+		return standing{}, false, err
 	}
-	if lot.Purged {
-		return true, nil
-	}
+	released, err := t.released(rec, st.lot)
+	return st, !released && err == nil, err
+}
+
+// released reports whether an ask in a lot no longer answers the same request.
+func (t *tx) released(rec AskRecord, lot Lot) (bool, error) {
 	if lot.Status != StatusAnswered {
 		return false, nil
 	}
 	var dec Decision
 	if lot.DecisionID != "" {
+		var err error
 		if dec, err = t.Decision(lot.DecisionID); err != nil {
 			return false, err
 		}
@@ -407,27 +427,29 @@ func (t *tx) released(rec AskRecord) (bool, error) {
 }
 
 // put records a request that takes nothing up again: from memory, in an open lot, or in a new one.
-func (d *Desk) put(t *tx, p placement) (AskRecord, error) {
+func (d *Desk) put(t *tx, p placement) (standing, error) {
 	rec := p.record(t.ids.new("ask_"), t.now)
-
-	if from, ok, err := t.uncollected(p); err != nil {
-		return rec, err
-	} else if ok {
-		return t.handOver(from, rec)
-	}
-
-	// An open lot with this very key is joined even where memory has an answer by now: it is the
-	// same ask, and its human is already looking at it.
-	open, err := t.FindLots(LotQuery{Status: StatusOpen, Kind: KindDecision, Key: p.key})
-	if err != nil {
-		return rec, err
-	}
-	for _, lot := range open {
-		if lot.fits(rec.Scope) {
-			return t.join(lot, rec, d.sameKey(lot, rec))
+	if known, err := t.askedBefore(p.key); err != nil {
+		return standing{}, err
+	} else if known {
+		if from, ok, err := t.uncollected(p); err != nil || ok {
+			if err != nil {
+				return standing{}, err
+			}
+			return t.handOver(from, rec)
+		}
+		// An open lot with this very key is joined even where memory has an answer by now: it is the
+		// same ask, and its human is already looking at it.
+		open, err := t.FindLots(LotQuery{Status: StatusOpen, Kind: KindDecision, Key: p.key})
+		if err != nil {
+			return standing{}, err
+		}
+		for _, lot := range open {
+			if lot.fits(rec.Scope) {
+				return t.join(lot, rec, d.sameKey(lot, rec))
+			}
 		}
 	}
-
 	for _, m := range p.recalled.Matches {
 		if m.ReuseGuidance != Apply {
 			continue
@@ -437,13 +459,27 @@ func (d *Desk) put(t *tx, p placement) (AskRecord, error) {
 			continue
 		}
 		if err != nil {
-			return rec, err
+			return standing{}, err
 		}
 		if dec.Obstacle(p.query(), t.now) == "" {
-			return t.reuse(p, rec, dec)
+			rec, err := t.reuse(p, rec, dec)
+			return standing{ask: rec, now: t.now}, err
 		}
 	}
-	return d.group(t, rec, p.ask, t.pinned(p.recalled.Matches))
+	return d.group(t, rec, p.ask, pinned(p.recalled.Matches))
+}
+
+// askedBefore reports whether anybody has asked with this key before this transaction.
+func (t *tx) askedBefore(key string) (bool, error) {
+	if t.asked == nil {
+		t.asked = map[string]bool{}
+	}
+	if known, ok := t.asked[key]; ok {
+		return known, nil
+	}
+	found, err := t.FindAsks(AskQuery{Key: key, Limit: 1})
+	t.asked[key] = len(found) > 0
+	return len(found) > 0, err
 }
 
 // sameKey compares an ask with an open lot that has its key. Where the wording means something only in
@@ -462,46 +498,42 @@ func (a AskRecord) question() Question {
 
 // uncollected finds an answer to the same request of the same credential on another thread that was never
 // returned: the agent was restarted and has another thread by now.
-func (t *tx) uncollected(p placement) (AskRecord, bool, error) {
+func (t *tx) uncollected(p placement) (standing, bool, error) {
 	asks, err := t.FindAsks(AskQuery{Key: p.key, Credential: p.agent.Credential, Newest: true, Limit: 1000})
 	if err != nil {
-		return AskRecord{}, false, err
+		return standing{}, false, err
 	}
+	ended := map[string]bool{} // by lot: whether it was answered
 	for _, a := range asks {
 		if !a.ReturnedAt.IsZero() || a.LotID == "" || a.Thread == p.agent.Thread || !RepoFits(a.Scope, p.scope()) {
 			continue
 		}
-		lot, err := t.Lot(a.LotID)
+		if answered, ok := ended[a.LotID]; ok && !answered {
+			continue
+		}
+		st, ok, err := t.unreleased(a)
 		if err != nil {
-			return AskRecord{}, false, err
+			return standing{}, false, err
 		}
-		if lot.Status != StatusAnswered {
-			continue
+		ended[a.LotID] = st.lot.Status == StatusAnswered
+		if ok && ended[a.LotID] {
+			return st, true, nil
 		}
-		if released, err := t.released(a); err != nil || released {
-			if err != nil {
-				return AskRecord{}, false, err
-			}
-			continue
-		}
-		return a, true, nil
 	}
-	return AskRecord{}, false, nil
+	return standing{}, false, nil
 }
 
 // handOver gives an uncollected answer to the new thread: an ask of its own in the same, answered lot.
 // The old one counts as returned, so that no third thread gets it too.
-func (t *tx) handOver(from, rec AskRecord) (AskRecord, error) {
-	lot, err := t.Lot(from.LotID)
-	if err != nil {
-		return rec, err
-	}
-	rec.LotID, rec.DecisionID, rec.Verdict, rec.Differs, rec.Revision = lot.ID, from.DecisionID, from.Verdict, from.Differs, lot.Revision
+func (t *tx) handOver(from standing, rec AskRecord) (standing, error) {
+	old := from.ask
+	rec.LotID, rec.DecisionID, rec.Verdict, rec.Differs, rec.Revision = old.LotID, old.DecisionID, old.Verdict, old.Differs, from.lot.Revision
 	if err := t.putAsk(&rec, EventAskJoined); err != nil {
-		return rec, err
+		return from, err
 	}
-	from.ReturnedAt = t.now
-	return rec, t.PutAsk(from)
+	old.ReturnedAt = t.now
+	from.ask = rec
+	return from, t.PutAsk(old)
 }
 
 // putAsk records an ask with the event that says so.
@@ -518,12 +550,12 @@ func (t *tx) putAsk(rec *AskRecord, kind EventKind) error {
 }
 
 // join puts an ask into an open lot.
-func (t *tx) join(lot Lot, rec AskRecord, c Comparison) (AskRecord, error) {
+func (t *tx) join(lot Lot, rec AskRecord, c Comparison) (standing, error) {
 	lot, rec = lot.joined(rec, c, t.now)
 	if err := t.putAsk(&rec, EventAskJoined); err != nil {
-		return rec, err
+		return standing{}, err
 	}
-	return rec, t.PutLot(lot)
+	return standing{ask: rec, lot: lot, now: t.now, joined: true}, t.PutLot(lot)
 }
 
 // reuse records that an ask was answered from memory. The thread's earlier reuse of the same decision
@@ -547,19 +579,12 @@ func (t *tx) reuse(p placement, rec AskRecord, dec Decision) (AskRecord, error) 
 	}, *t.head)
 }
 
-// pinned keeps the precedents that a card shows: at most three, of decisions that are still live, and never
-// with more than confirm, since a human is asked after all.
-func (t *tx) pinned(matches []Match) []Match {
+// pinned keeps the precedents that a card shows: at most three, and none with more than confirm, since a
+// human is asked after all.
+func pinned(matches []Match) []Match {
 	var out []Match
-	for _, m := range matches {
-		dec, err := t.Decision(m.DecisionID)
-		if err != nil || !dec.Live() || len(out) == maxPinned {
-			continue
-		}
-		if m.ReuseGuidance == Apply {
-			m.ReuseGuidance = Confirm
-			m.Reason = strings.TrimSpace(m.Reason + " " + dec.Obstacle(Query{}, t.now))
-		}
+	for _, m := range matches[:min(maxPinned, len(matches))] {
+		m.ReuseGuidance = Confirm
 		out = append(out, m)
 	}
 	return out
@@ -571,10 +596,10 @@ const (
 )
 
 // group puts an ask into an open lot that asks the same, or into one of its own.
-func (d *Desk) group(t *tx, rec AskRecord, ask Ask, pinned []Match) (AskRecord, error) {
+func (d *Desk) group(t *tx, rec AskRecord, ask Ask, pinned []Match) (standing, error) {
 	open, err := t.FindLots(LotQuery{Status: StatusOpen, Kind: KindDecision})
 	if err != nil {
-		return rec, err
+		return standing{}, err
 	}
 	var into Lot
 	var how Comparison
@@ -593,7 +618,7 @@ func (d *Desk) group(t *tx, rec AskRecord, ask Ask, pinned []Match) (AskRecord, 
 	if how.Verdict != VerdictNone {
 		return t.join(into, rec, how)
 	}
-	return t.open(rec, ask, pinned, related)
+	return d.open(t, rec, ask, "", pinned, related)
 }
 
 // differs says why a lot that asks alike was not joined.
@@ -608,10 +633,10 @@ func differs(c Comparison, lot Lot, rec AskRecord) string {
 	}
 }
 
-// open makes a lot for an ask.
-func (t *tx) open(rec AskRecord, ask Ask, pinned []Match, related []Link) (AskRecord, error) {
-	if err := t.ensureStream(ask.Stream); err != nil {
-		return rec, err
+// open makes a lot for an ask. The caller is whose approval it is.
+func (d *Desk) open(t *tx, rec AskRecord, ask Ask, caller string, pinned []Match, related []Link) (standing, error) {
+	if err := d.ensureStream(t, ask.Stream); err != nil {
+		return standing{}, err
 	}
 	lot := Lot{
 		ID: t.ids.new("lot_"), Status: StatusOpen, Kind: ask.Kind, Key: rec.Key,
@@ -623,19 +648,23 @@ func (t *tx) open(rec AskRecord, ask Ask, pinned []Match, related []Link) (AskRe
 	if lot.Kind == KindApproval {
 		lot.Title = lot.Question
 		lot.ExpiresAt = t.now.Add(ask.Expires)
+		lot.Caller = caller
 	} else if err := t.earlier(&lot); err != nil {
-		return rec, err
+		return standing{}, err
 	}
 	lot, rec = lot.joined(rec, Comparison{Verdict: VerdictSame}, t.now)
 	if err := t.putAsk(&rec, EventLotOpened); err != nil {
-		return rec, err
+		return standing{}, err
 	}
 	lot.Seq = rec.Seq
-	return rec, t.PutLot(lot)
+	return standing{ask: rec, lot: lot, now: t.now, joined: true}, t.PutLot(lot)
 }
 
 // earlier notes on a new lot that the same question was dismissed before.
 func (t *tx) earlier(lot *Lot) error {
+	if known, err := t.askedBefore(lot.Key); err != nil || !known {
+		return err
+	}
 	past, err := t.FindLots(LotQuery{Status: StatusDismissed, Kind: KindDecision, Key: lot.Key, Newest: true, Limit: 1})
 	if err == nil && len(past) == 1 && past[0].scope().Fits(lot.scope()) {
 		lot.Earlier = past[0].Dismissed
@@ -699,15 +728,15 @@ func (d *Desk) waitOn(ctx context.Context, agent Agent, rec *AskRecord, deadline
 	defer timer.Stop()
 	<-timer.C
 	for {
-		lot, now, err := d.state(ctx, agent, rec, *parked)
+		at, err := d.state(ctx, agent, rec.ID, *parked)
 		if err != nil {
 			return Outcome{}, false, false, err
 		}
-		if rec.LotID != on.lot {
+		if *rec = at.ask; rec.LotID != on.lot {
 			return Outcome{}, true, false, nil
 		}
-		if lot.Status != StatusOpen {
-			o, done, err := d.deliver(ctx, agent, *rec, lot, now, parked)
+		if at.lot.Status != StatusOpen {
+			o, done, err := d.deliver(ctx, agent, at, *parked)
 			if err != nil || done {
 				return o, false, done, err
 			}
@@ -719,8 +748,8 @@ func (d *Desk) waitOn(ctx context.Context, agent Agent, rec *AskRecord, deadline
 			if left <= 0 || d.drained() {
 				return Outcome{}, false, false, nil
 			}
-			if !lot.ExpiresAt.IsZero() {
-				left = min(left, lot.ExpiresAt.Sub(now))
+			if !at.lot.ExpiresAt.IsZero() {
+				left = min(left, at.lot.ExpiresAt.Sub(at.now))
 			}
 			if d.watching.Load() == 0 {
 				left = min(left, pollEvery)
@@ -742,75 +771,63 @@ const pollEvery = time.Second
 
 // state reads what an ask has come to. A call that was parked looks at its credential again: one that
 // was revoked meanwhile gets nothing.
-func (d *Desk) state(ctx context.Context, agent Agent, rec *AskRecord, parked bool) (lot Lot, now time.Time, err error) {
+func (d *Desk) state(ctx context.Context, agent Agent, ask string, parked bool) (at standing, err error) {
 	if parked {
 		if err := d.stillValid(ctx, agent); err != nil {
-			return lot, now, err
+			return at, err
 		}
 	}
 	err = d.view(ctx, agent.Workspace, func(t *tx) error {
-		got, err := t.Ask(rec.ID)
+		rec, err := t.Ask(ask)
 		if err != nil {
 			return err
 		}
-		*rec = got
-		lot, err = t.Lot(got.LotID)
-		now = t.now
-		lot = lot.At(now)
+		at, err = t.standing(rec)
 		return err
 	})
-	return lot, now, err
+	return at, err
 }
 
 // deliver turns an ended lot into the outcome of a call. It is not done where an approval's outcome has to
 // wait for the calls that were parked on it.
-func (d *Desk) deliver(ctx context.Context, agent Agent, rec AskRecord, lot Lot, now time.Time, parked *bool) (Outcome, bool, error) {
-	if lot.Kind == KindApproval {
-		if !*parked && now.Sub(lot.endedAt()) < claimGrace {
+func (d *Desk) deliver(ctx context.Context, agent Agent, at standing, parked bool) (Outcome, bool, error) {
+	if at.lot.Kind == KindApproval {
+		if !parked && at.now.Sub(at.lot.endedAt()) < claimGrace {
 			if d.drained() {
-				return d.pending(rec), true, nil
+				return d.pending(at.ask), true, nil
 			}
 			return Outcome{}, false, nil
 		}
 		var err error
-		if lot, err = d.claim(ctx, agent, lot.ID, *parked); err != nil {
+		if at, err = d.claim(ctx, agent, at.ask, parked); err != nil {
 			return Outcome{}, false, err
 		}
-	} else if !agent.Acknowledges && rec.ReturnedAt.IsZero() {
-		if err := d.returns.mark(ctx, d, agent.Workspace, rec.ID); err != nil {
+	} else if !agent.Acknowledges && at.ask.ReturnedAt.IsZero() {
+		if err := d.returns.mark(ctx, d, agent.Workspace, at.ask.ID); err != nil {
 			return Outcome{}, false, err
 		}
 	}
-	o, err := d.outcome(ctx, agent, rec, lot)
-	return o, err == nil, err
+	return outcome(agent.Workspace, at), true, nil
 }
 
-func (d *Desk) outcome(ctx context.Context, agent Agent, rec AskRecord, lot Lot) (Outcome, error) {
-	o := Outcome{AskID: rec.ID, LotID: lot.ID, Trace: trace(agent.Workspace, lot.Seq)}
-	switch lot.Status {
-	case StatusAnswered:
+// outcome is what a call is told of an ended lot.
+func outcome(workspace string, at standing) Outcome {
+	lot := at.lot
+	o := Outcome{AskID: at.ask.ID, LotID: lot.ID, Receipt: at.receipt, Trace: trace(workspace, lot.Seq)}
+	switch {
+	case lot.Answer != nil:
 		o.Status = OutcomeAnswered
 		o.Answer, o.FreeText, o.Note, o.DecidedBy = lot.Answer.Value, lot.Answer.FreeText, lot.Answer.Note, &lot.Answer.By
 		if lot.DecisionID != "" {
 			o.DecisionID, o.Correction = lot.DecisionID, guide(lot.DecisionID)
 		}
-	case StatusDismissed:
+	case lot.Dismissed != nil:
 		o.Status = OutcomeDismissed
 		o.Reason, o.DecidedBy = lot.Dismissed.Reason, &lot.Dismissed.By
-	case StatusExpired:
+	default:
 		o.Status = OutcomeExpired
-	case StatusOpen:
-		return d.pending(rec), nil
 	}
-	if lot.ReceiptID == "" {
-		return o, nil
-	}
-	err := d.view(ctx, agent.Workspace, func(t *tx) error {
-		r, err := t.receiptByID(lot.ReceiptID)
-		o.Receipt = &r
-		return err
-	})
-	return o, err
+	return o
 }
 
 // approval is Request of the second kind. While the card is open the same call of the same caller waits
@@ -823,21 +840,9 @@ func (d *Desk) approval(ctx context.Context, agent Agent, ask Ask, deadline time
 			if rec, err = t.card(p); err != nil || rec.ID != "" {
 				return err
 			}
-			id := t.ids.new("ask_")
-			if have, err := t.Ask(id); err == nil {
-				rec = have // an unknown commit that did happen
-				return nil
-			}
-			rec, err = t.open(p.record(id, t.now), ask, nil, nil)
-			if err != nil {
-				return err
-			}
-			lot, err := t.Lot(rec.LotID)
-			if err != nil {
-				return err
-			}
-			lot.Caller = agent.caller()
-			return t.PutLot(lot)
+			at, err := d.open(t, p.record(t.ids.new("ask_"), t.now), ask, agent.caller(), nil, nil)
+			rec = at.ask
+			return err
 		})
 		if err != nil {
 			return Outcome{}, err
@@ -875,19 +880,17 @@ func (t *tx) card(p placement) (AskRecord, error) {
 
 // claim takes the outcome of an approval for one call, before the call hears of it: whoever is killed in
 // between asks again, and nobody acts twice on one approval.
-func (d *Desk) claim(ctx context.Context, agent Agent, lotID string, parked bool) (Lot, error) {
-	var lot Lot
-	err := d.update(ctx, agent.Workspace, func(t *tx) (err error) {
-		if lot, err = t.Lot(lotID); err != nil {
+func (d *Desk) claim(ctx context.Context, agent Agent, rec AskRecord, parked bool) (at standing, err error) {
+	err = d.update(ctx, agent.Workspace, func(t *tx) error {
+		if at, err = t.standing(rec); err != nil {
 			return err
 		}
-		lot = lot.At(t.now)
-		claimed, ok := lot.claim(parked, t.now)
+		lot, ok := at.lot.claim(parked, t.now)
 		if !ok {
 			return errClaimed
 		}
-		lot = claimed
+		at.lot = lot
 		return t.PutLot(lot)
 	})
-	return lot, err
+	return at, err
 }

@@ -176,27 +176,24 @@ func (r *reviewer) Answer(ctx context.Context, lotID string, a Answer) (Lot, err
 		if err != nil {
 			return err
 		}
-		if err := r.desk.settle(t, lot, a, by, settled, rest); err != nil {
-			return err
-		}
-		out, err = t.whole(lotID)
+		out, err = r.desk.settle(t, lot, a, by, settled, rest)
 		return err
 	})
 	return out, err
 }
 
 // settle writes an answer: the lot, what is remembered of it, and the asks that are not settled by it.
-func (d *Desk) settle(t *tx, lot Lot, a Answer, by Who, settled, rest []AskRecord) error {
+func (d *Desk) settle(t *tx, lot Lot, a Answer, by Who, settled, rest []AskRecord) (Lot, error) {
 	var precedent *Decision
 	if a.Confirms != "" {
 		var err error
 		if a, precedent, err = t.confirmed(lot, a); err != nil {
-			return err
+			return lot, err
 		}
 	}
 	lot, err := lot.answer(a, by, len(settled), t.now)
 	if err != nil {
-		return err
+		return lot, err
 	}
 	var dec Decision
 	made := false
@@ -204,33 +201,35 @@ func (d *Desk) settle(t *tx, lot Lot, a Answer, by Who, settled, rest []AskRecor
 		dec, made = d.remembered(t, lot, precedent, by, settled)
 		lot.DecisionID = dec.ID
 	}
-	e, err := t.append(Event{
-		Kind: EventLotAnswered, Lot: lot.ID, Asks: askIDs(settled), Decision: lot.DecisionID,
-		Actor: by.ID, Via: by.Via, Digest: digestOf(lot),
-	})
-	if err != nil {
-		return err
+	lot, err = t.close(lot, settled, Event{Kind: EventLotAnswered, Decision: lot.DecisionID}, Receipt{Answer: lot.Answer.Value}, by)
+	if err != nil || lot.Kind == KindApproval {
+		return lot, err
 	}
-	if lot, err = t.receipt(lot, e, Receipt{Kind: string(StatusAnswered), Answer: lot.Answer.Value, DecidedBy: by, At: t.now}); err != nil {
-		return err
-	}
-	lot.Scopes = scopesOf(settled)
-	if err := t.PutLot(lot); err != nil {
-		return err
-	}
-	for _, ask := range settled {
-		ask.DecisionID = lot.DecisionID
-		if err := t.PutAsk(ask); err != nil {
-			return err
+	for i := range settled {
+		settled[i].DecisionID = lot.DecisionID
+		if err := t.PutAsk(settled[i]); err != nil {
+			return lot, err
 		}
 	}
-	if lot.Kind == KindApproval {
-		return nil
-	}
 	if err := d.keep(t, lot, dec, made, by); err != nil {
-		return err
+		return lot, err
 	}
-	return d.moveOn(t, lot, rest, d.pinOf(dec, t.now))
+	return lot, d.moveOn(t, lot, rest, d.pinOf(dec, t.now))
+}
+
+// close writes a lot that a human has ended, with its event and its receipt.
+func (t *tx) close(lot Lot, settled []AskRecord, e Event, r Receipt, by Who) (Lot, error) {
+	lot.Asks, lot.Scopes = settled, scopesOf(settled)
+	e.Lot, e.Asks, e.Actor, e.Via, e.Digest = lot.ID, askIDs(settled), by.ID, by.Via, digestOf(lot)
+	e, err := t.append(e)
+	if err != nil {
+		return lot, err
+	}
+	r.Kind, r.DecidedBy, r.At = string(lot.Status), by, t.now
+	if lot, err = t.receipt(lot, e, r); err != nil {
+		return lot, err
+	}
+	return lot, t.PutLot(lot)
 }
 
 func scopesOf(asks []AskRecord) []Scope {
@@ -366,6 +365,9 @@ func (d *Desk) keep(t *tx, lot Lot, dec Decision, made bool, by Who) error {
 	dec.Seq = e.Seq
 	if dec.Remember != RememberOnce {
 		for _, m := range lot.Pinned {
+			if m.Question != dec.Question && d.memory.Same(Question{Text: m.Question}, Question{Text: dec.Question}).Verdict != VerdictSame {
+				continue
+			}
 			old, err := t.Decision(m.DecisionID)
 			if err != nil {
 				return err
@@ -430,7 +432,7 @@ func (d *Desk) moveOn(t *tx, from Lot, rest []AskRecord, pins func(AskRecord) []
 		if err != nil {
 			return err
 		}
-		if _, err := t.append(Event{Kind: EventAskMoved, Lot: moved.LotID, Ref: from.ID, Asks: []string{moved.ID}}); err != nil {
+		if _, err := t.append(Event{Kind: EventAskMoved, Lot: moved.ask.LotID, Ref: from.ID, Asks: []string{moved.ask.ID}}); err != nil {
 			return err
 		}
 	}
@@ -461,22 +463,10 @@ func (r *reviewer) Dismiss(ctx context.Context, lotID string, d Dismissal) (Lot,
 		if lot, err = lot.dismiss(d, by, len(settled), t.now); err != nil {
 			return err
 		}
-		e, err := t.append(Event{Kind: EventLotDismissed, Lot: lot.ID, Asks: askIDs(settled), Actor: by.ID, Via: by.Via, Digest: digestOf(lot)})
-		if err != nil {
+		if out, err = t.close(lot, settled, Event{Kind: EventLotDismissed}, Receipt{}, by); err != nil {
 			return err
 		}
-		if lot, err = t.receipt(lot, e, Receipt{Kind: string(StatusDismissed), DecidedBy: by, At: t.now}); err != nil {
-			return err
-		}
-		lot.Scopes = scopesOf(settled)
-		if err := t.PutLot(lot); err != nil {
-			return err
-		}
-		if err := r.desk.moveOn(t, lot, rest, func(AskRecord) []Match { return nil }); err != nil {
-			return err
-		}
-		out, err = t.whole(lotID)
-		return err
+		return r.desk.moveOn(t, out, rest, func(AskRecord) []Match { return nil })
 	})
 	return out, err
 }

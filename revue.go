@@ -176,14 +176,17 @@ type Recalled struct {
 // Source is the window through which a [Memory] reads one workspace.
 type Source interface {
 	Workspace() string
-	// Now is the store's clock, in UTC microseconds.
-	Now(ctx context.Context) (time.Time, error)
-	// Head returns the number of the last event, 0 for none.
-	Head(ctx context.Context) (Seq, error)
-	// Events returns at most limit events after the given number, in order.
-	Events(ctx context.Context, after Seq, limit int) ([]Event, error)
-	// Decisions returns the decisions the query selects, in order of their Seq.
-	Decisions(ctx context.Context, q DecisionQuery) ([]Decision, error)
+	// View calls fn with one consistent snapshot of what is committed. fn must be quick and must not
+	// keep the snapshot: what is slow, a call to another service say, belongs outside.
+	View(ctx context.Context, fn func(Snapshot) error) error
+}
+
+// Snapshot is what a [Memory] may read; its methods do what those of [Tx] do.
+type Snapshot interface {
+	Now() time.Time
+	Head() (Event, error)
+	Events(after Seq, limit int) ([]Event, error)
+	FindDecisions(DecisionQuery) ([]Decision, error)
 }
 
 // Notifier tells a human that something happened. Notify is called at least once for each Notice.ID,

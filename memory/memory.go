@@ -40,12 +40,9 @@ func New(opts *Options) *Memory {
 // It reads the workspace whole at first, and after that only what the journal says has changed. Errors of
 // src are returned as they are, and leave the index as it was.
 func (m *Memory) Recall(ctx context.Context, src revue.Source, q revue.Query) (revue.Recalled, error) {
-	now, err := src.Now(ctx)
-	if err != nil {
-		return revue.Recalled{}, err
-	}
 	sp := m.space(src.Workspace())
-	if err := sp.catchUp(ctx, src); err != nil {
+	now, err := sp.catchUp(ctx, src)
+	if err != nil {
 		return revue.Recalled{}, err
 	}
 	return sp.search(q, now), nil

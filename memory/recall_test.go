@@ -433,9 +433,13 @@ func TestRecallHonoursContext(t *testing.T) {
 
 func TestRecallFailsAndRecovers(t *testing.T) {
 	boom := errors.New("boom")
-	for _, what := range []string{"now", "head", "events", "decisions"} {
+	for _, what := range []string{"view", "head", "events", "decisions"} {
 		s, m := newSource(), memory.New(nil)
 		s.make(revue.Decision{Question: "Should the sessions table be dropped?", Answer: "yes"})
+		if what == "events" { // the first recall reads none
+			recall(t, m, s, revue.Query{Text: "sessions table"})
+			s.make(revue.Decision{Question: "Should the files table be dropped?", Answer: "yes"})
+		}
 		for range 2 {
 			s.hook = func(_ context.Context, w string) error {
 				if w == what {

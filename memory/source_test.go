@@ -44,29 +44,48 @@ func (s *source) before(ctx context.Context, what string) error {
 	return ctx.Err()
 }
 
-func (s *source) Now(ctx context.Context) (time.Time, error) {
-	err := s.before(ctx, "now")
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.now, err
+func (s *source) View(ctx context.Context, fn func(revue.Snapshot) error) error {
+	if err := s.before(ctx, "view"); err != nil {
+		return err
+	}
+	return fn(snapshot{s, ctx})
 }
 
-func (s *source) Head(ctx context.Context) (revue.Seq, error) {
-	err := s.before(ctx, "head")
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return revue.Seq(len(s.events)), err
+// snapshot is a source as one View sees it.
+type snapshot struct {
+	*source
+	ctx context.Context
 }
 
-func (s *source) Events(ctx context.Context, after revue.Seq, limit int) ([]revue.Event, error) {
-	err := s.before(ctx, "events")
+func (s snapshot) Now() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+func (s snapshot) Head() (revue.Event, error) {
+	err := s.before(s.ctx, "head")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.events) == 0 {
+		return revue.Event{}, err
+	}
+	return s.events[len(s.events)-1], err
+}
+
+func (s snapshot) Events(after revue.Seq, limit int) ([]revue.Event, error) {
+	err := s.before(s.ctx, "events")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rest := s.events[min(int(after), len(s.events)):]
 	return slices.Clone(rest[:min(limit, len(rest))]), err
 }
 
-func (s *source) Decisions(ctx context.Context, q revue.DecisionQuery) ([]revue.Decision, error) {
+func (s snapshot) FindDecisions(q revue.DecisionQuery) ([]revue.Decision, error) {
+	return s.source.find(s.ctx, q)
+}
+
+func (s *source) find(ctx context.Context, q revue.DecisionQuery) ([]revue.Decision, error) {
 	if err := s.before(ctx, "decisions"); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/revuehq/revue"
 )
@@ -30,85 +31,70 @@ func newSpace() *space {
 	return &space{reading: make(chan struct{}, 1), scratch: sync.Pool{New: func() any { return &scratch{} }}}
 }
 
-// at returns the event the index reflects, and whether there is one.
-func (sp *space) at() (revue.Seq, bool) {
+// at returns the event the index reflects, and whether there is an index.
+func (sp *space) at() (seq revue.Seq, hash string, ok bool) {
 	sp.mu.RLock()
 	defer sp.mu.RUnlock()
 	if sp.ix == nil {
-		return 0, false
+		return 0, "", false
 	}
-	return sp.ix.seq, true
+	return sp.ix.seq, sp.ix.hash, true
 }
 
-// catchUp brings the index to the head of the journal.
-func (sp *space) catchUp(ctx context.Context, src revue.Source) error {
-	head, err := src.Head(ctx)
-	if err != nil {
-		return err
-	}
-	if seq, ok := sp.at(); ok && seq == head {
-		return nil
-	}
+// catchUp brings the index to the head of the journal, and returns the time of the store.
+func (sp *space) catchUp(ctx context.Context, src revue.Source) (now time.Time, err error) {
 	select {
 	case sp.reading <- struct{}{}:
 		defer func() { <-sp.reading }()
 	case <-ctx.Done():
-		return ctx.Err()
+		return now, ctx.Err()
 	}
-	// Another recall may have read on since; nobody does now.
-	if head, err = src.Head(ctx); err != nil {
-		return err
-	}
-	seq, ok := sp.at()
-	if !ok || head < seq { // a journal that got shorter is another one: the store was put back
-		if seq, err = sp.build(ctx, src); err != nil {
+	for try := 0; ; try++ {
+		done := false
+		err := src.View(ctx, func(s revue.Snapshot) (err error) {
+			now = s.Now()
+			done, err = sp.follow(s)
 			return err
+		})
+		if err != nil || done {
+			return now, err
+		}
+		if try == maxBuilds {
+			return now, &revue.Error{Code: revue.CodeUnavailable, Message: "the journal changes while it is read; try again"}
+		}
+		if err := sp.build(ctx, src); err != nil {
+			return now, err
 		}
 	}
-	for seq < head {
-		next, err := sp.follow(ctx, src, seq)
-		if err != nil {
-			return err
-		}
-		if next <= seq { // the journal is not the one that was indexed
-			if next, err = sp.build(ctx, src); err != nil {
-				return err
-			}
-			if next <= seq && next < head {
-				return &revue.Error{Code: revue.CodeUnavailable, Message: "the journal could not be read to its end; try again"}
-			}
-		}
-		seq = next
-	}
-	return nil
 }
 
-// build reads the workspace whole, and returns the event the new index reflects.
-func (sp *space) build(ctx context.Context, src revue.Source) (revue.Seq, error) {
+// maxBuilds is how often a recall builds the index anew before it gives up.
+const maxBuilds = 3
+
+// build reads the workspace whole. It takes a snapshot a page, so that a large workspace does not hold one
+// for seconds.
+func (sp *space) build(ctx context.Context, src revue.Source) error {
 	ix := newIndex()
-	head, err := src.Head(ctx)
+	err := src.View(ctx, func(s revue.Snapshot) error {
+		head, err := s.Head()
+		ix.seq, ix.hash = head.Seq, head.Hash
+		return err
+	})
 	if err != nil {
-		return 0, err
+		return err
 	}
-	if head > 0 {
-		last, err := src.Events(ctx, head-1, 1)
-		if err != nil {
-			return 0, err
-		}
-		if len(last) != 1 || last[0].Seq != head {
-			return 0, &revue.Error{Code: revue.CodeUnavailable, Message: "the journal could not be read to its end; try again"}
-		}
-		ix.hash = last[0].Hash
-	}
-	ix.seq = head
 	// What is decided after head was read is read here or by its event, or by both.
 	for after := revue.Seq(0); ; {
 		if err := ctx.Err(); err != nil {
-			return 0, err
+			return err
 		}
-		page, err := src.Decisions(ctx, revue.DecisionQuery{After: after, Limit: decisionPage})
+		var page []revue.Decision
+		err := src.View(ctx, func(s revue.Snapshot) (err error) {
+			page, err = s.FindDecisions(revue.DecisionQuery{After: after, Limit: decisionPage})
+			return err
+		})
 		if err != nil {
-			return 0, err
+			return err
 		}
 		for _, d := range page {
 			ix.put(d)
@@ -121,29 +107,45 @@ func (sp *space) build(ctx context.Context, src revue.Source) (revue.Seq, error)
 	sp.mu.Lock()
 	sp.ix = ix
 	sp.mu.Unlock()
-	return head, nil
+	return nil
 }
 
-// follow reads one page of events after seq and what they changed. It returns the event the index then
-// reflects, or seq where the journal does not go on from what was indexed.
-func (sp *space) follow(ctx context.Context, src revue.Source, seq revue.Seq) (revue.Seq, error) {
-	// The event that was indexed last is read again: it tells whether this is still the same journal.
-	events, err := src.Events(ctx, max(0, seq-1), eventPage)
+// follow reads on to the head of the journal in one snapshot. It is not done where there is no index, or the
+// journal is not the one that was indexed: a store that was put back from a copy.
+func (sp *space) follow(s revue.Snapshot) (done bool, err error) {
+	seq, hash, ok := sp.at()
+	if !ok {
+		return false, nil
+	}
+	head, err := s.Head()
 	if err != nil {
-		return 0, err
+		return false, err
 	}
-	sp.mu.RLock()
-	hash := sp.ix.hash
-	sp.mu.RUnlock()
-	if seq > 0 {
-		if len(events) == 0 || events[0].Seq != seq || events[0].Hash != hash {
-			return seq, nil
+	if head.Seq == seq {
+		return head.Hash == hash, nil
+	}
+	if head.Seq < seq {
+		return false, nil
+	}
+	for seq < head.Seq {
+		events, err := s.Events(seq, eventPage)
+		if err != nil {
+			return false, err
 		}
-		events = events[1:]
+		if len(events) == 0 || events[0].Seq != seq+1 || events[0].Prev != hash {
+			return false, nil
+		}
+		if err := sp.apply(s, events); err != nil {
+			return false, err
+		}
+		last := events[len(events)-1]
+		seq, hash = last.Seq, last.Hash
 	}
-	if len(events) == 0 {
-		return seq, nil
-	}
+	return true, nil
+}
+
+// apply reads again what events say has changed.
+func (sp *space) apply(s revue.Snapshot, events []revue.Event) error {
 	changed := map[string]bool{}
 	var ids []string
 	add := func(id string) {
@@ -172,9 +174,9 @@ func (sp *space) follow(ctx context.Context, src revue.Source, seq revue.Seq) (r
 	var got []revue.Decision
 	for rest := ids; len(rest) > 0; {
 		n := min(idPage, len(rest))
-		page, err := src.Decisions(ctx, revue.DecisionQuery{IDs: rest[:n]})
+		page, err := s.FindDecisions(revue.DecisionQuery{IDs: rest[:n]})
 		if err != nil {
-			return 0, err
+			return err
 		}
 		got = append(got, page...)
 		rest = rest[n:]
@@ -189,5 +191,5 @@ func (sp *space) follow(ctx context.Context, src revue.Source, seq revue.Seq) (r
 		sp.ix.put(d)
 	}
 	sp.ix.seq, sp.ix.hash = last.Seq, last.Hash
-	return last.Seq, nil
+	return nil
 }

@@ -56,9 +56,6 @@ func newConnector(path string, sync Synchronous) *connector {
 			"PRAGMA synchronous = " + sync.String(),
 			"PRAGMA fullfsync = ON", // a plain fsync does not reach the disk on macOS
 			"PRAGMA foreign_keys = ON",
-			// A checkpoint each 16 MiB of the log, four times SQLite's default: an Update writes some ten
-			// pages, many of them the same each time.
-			"PRAGMA wal_autocheckpoint = 4000",
 			"PRAGMA journal_size_limit = 67108864",
 		},
 	}

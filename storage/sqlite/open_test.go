@@ -400,16 +400,16 @@ func TestWatchWakesOnceForACommit(t *testing.T) {
 	require.Equal(t, int64(n+1), wakes.Load())
 }
 
-func TestBellIsCutNowAndThen(t *testing.T) {
+func TestBellDoesNotGrow(t *testing.T) {
 	b, err := newBell(file(t))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, b.close()) }()
-	for range 10_000 {
+	for range 100 {
 		b.ring()
 	}
 	info, err := os.Stat(filepath.Join(b.dir, "bell"))
 	require.NoError(t, err)
-	require.Less(t, info.Size(), int64(4096))
+	require.Equal(t, int64(1), info.Size())
 }
 
 // Everything but the bell works under a false clock, the noticing of another handle's commits too.

@@ -265,8 +265,8 @@ func BenchmarkWake(b *testing.B) {
 	})
 }
 
-// BenchmarkUpdate compares an Update that writes one row and an event with what the driver needs for two
-// bare inserts and a commit under the same settings.
+// BenchmarkUpdate compares an Update that writes a lot and an event with what the driver needs for two bare
+// inserts and a commit under the same settings: into tables without indexes, and into the store's own.
 func BenchmarkUpdate(b *testing.B) {
 	for _, sync := range []Synchronous{SynchronousFull, SynchronousNormal} {
 		b.Run(sync.String()+"/bare", func(b *testing.B) {
@@ -283,6 +283,22 @@ func BenchmarkUpdate(b *testing.B) {
 				require.NoError(b, se.exec("BEGIN IMMEDIATE"))
 				require.NoError(b, se.exec("INSERT INTO bare VALUES (?, ?)", "lot_"+strconv.Itoa(n*7919%1_000_003), body))
 				require.NoError(b, se.exec("INSERT INTO bare_events VALUES (?, ?)", n, body))
+				require.NoError(b, se.exec("COMMIT"))
+			}
+		})
+		b.Run(sync.String()+"/bare, the same rows", func(b *testing.B) {
+			s := open(b, file(b), &Options{Synchronous: sync, NoBell: true})
+			se, err := s.borrow(b.Context(), s.writer, false)
+			require.NoError(b, err)
+			defer s.writer.giveBack(se)
+			body := string(make([]byte, 600))
+			n := 0
+			for b.Loop() {
+				n++
+				require.NoError(b, se.exec("BEGIN IMMEDIATE"))
+				require.NoError(b, se.exec("INSERT INTO lots (workspace, id, seq, status, kind, stream, key, body) VALUES ('ws', ?, ?, 'open', 'decision', 'agents', ?, ?)",
+					"lot_"+strconv.Itoa(n*7919%1_000_003), n, strconv.Itoa(n), body))
+				require.NoError(b, se.exec("INSERT INTO events (workspace, seq, at, body) VALUES ('ws', ?, ?, ?)", n, n, body[:300]))
 				require.NoError(b, se.exec("COMMIT"))
 			}
 		})
