@@ -100,6 +100,8 @@ func TestScripts(t *testing.T) {
 			home := filepath.Join(e.WorkDir, "home")
 			e.Setenv("HOME", home)
 			e.Setenv("USER", "ada")
+			name, value, _ := strings.Cut(goRace, "=")
+			e.Setenv(name, value)
 			e.Setenv("DB", filepath.Join(e.WorkDir, "data", "revue.db"))
 			e.Setenv("REVUE_DB", filepath.Join(e.WorkDir, "data", "revue.db"))
 			return os.MkdirAll(home, 0o700)
