@@ -30,6 +30,7 @@ type Desk struct {
 	log       *slog.Logger
 	waiters   *waiters
 	returns   returns
+	open      openLots
 	known     sync.Map      // workspaces, and streams of workspaces, that are known to be listed
 	draining  chan struct{} // closed by Drain
 	drainOnce sync.Once

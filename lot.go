@@ -141,8 +141,10 @@ func (l Lot) question() Question {
 func (l Lot) scope() Scope { return Scope{Concepts: l.Concepts, Files: l.Files, Repo: l.Repo} }
 
 // fits reports whether a scope fits every scope that is in the lot.
-func (l Lot) fits(s Scope) bool {
-	for _, have := range l.Scopes {
+func (l Lot) fits(s Scope) bool { return fitsAll(l.Scopes, s) }
+
+func fitsAll(scopes []Scope, s Scope) bool {
+	for _, have := range scopes {
 		if !have.Fits(s) {
 			return false
 		}

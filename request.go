@@ -595,46 +595,8 @@ const (
 	maxRelated = 3
 )
 
-// group puts an ask into an open lot that asks the same, or into one of its own.
-func (d *Desk) group(t *tx, rec AskRecord, ask Ask, pinned []Match) (standing, error) {
-	open, err := t.FindLots(LotQuery{Status: StatusOpen, Kind: KindDecision})
-	if err != nil {
-		return standing{}, err
-	}
-	var into Lot
-	var how Comparison
-	var related []Link
-	for _, lot := range open {
-		c := d.memory.Same(lot.question(), rec.question())
-		fits := (c.Verdict == VerdictSame || c.Verdict == VerdictLikely) &&
-			CompatibleOptions(lot.Options, rec.Options) && lot.fits(rec.Scope)
-		switch {
-		case fits && (how.Verdict == VerdictNone || how.Verdict == VerdictLikely && c.Verdict == VerdictSame):
-			into, how = lot, c
-		case !fits && c.Verdict != VerdictNone && len(related) < maxRelated:
-			related = append(related, Link{LotID: lot.ID, Question: lot.Question, Differs: differs(c, lot, rec)})
-		}
-	}
-	if how.Verdict != VerdictNone {
-		return t.join(into, rec, how)
-	}
-	return d.open(t, rec, ask, "", pinned, related)
-}
-
-// differs says why a lot that asks alike was not joined.
-func differs(c Comparison, lot Lot, rec AskRecord) string {
-	switch {
-	case c.Differs != "" && c.Verdict == VerdictRelated:
-		return c.Differs
-	case !CompatibleOptions(lot.Options, rec.Options):
-		return "other options"
-	default:
-		return "another scope"
-	}
-}
-
-// open makes a lot for an ask. The caller is whose approval it is.
-func (d *Desk) open(t *tx, rec AskRecord, ask Ask, caller string, pinned []Match, related []Link) (standing, error) {
+// openLot makes a lot for an ask. The caller is whose approval it is.
+func (d *Desk) openLot(t *tx, rec AskRecord, ask Ask, caller string, pinned []Match, related []Link) (standing, error) {
 	if err := d.ensureStream(t, ask.Stream); err != nil {
 		return standing{}, err
 	}
@@ -840,7 +802,7 @@ func (d *Desk) approval(ctx context.Context, agent Agent, ask Ask, deadline time
 			if rec, err = t.card(p); err != nil || rec.ID != "" {
 				return err
 			}
-			at, err := d.open(t, p.record(t.ids.new("ask_"), t.now), ask, agent.caller(), nil, nil)
+			at, err := d.openLot(t, p.record(t.ids.new("ask_"), t.now), ask, agent.caller(), nil, nil)
 			rec = at.ask
 			return err
 		})

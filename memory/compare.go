@@ -2,6 +2,7 @@ package memory
 
 import (
 	"cmp"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"unicode"
@@ -22,8 +23,7 @@ import (
 // Same is pure and symmetric in its verdict, and Differs names the words of a before those of b. It is safe for
 // concurrent use.
 func (m *Memory) Same(a, b revue.Question) revue.Comparison {
-	ra, rb := read(a.Text), read(b.Text)
-	c := compare(&ra, &rb, a, b)
+	c := compare(m.readings.of(a.Text), m.readings.of(b.Text), a, b)
 	return revue.Comparison{Verdict: c.verdict, Differs: c.differs}
 }
 
@@ -54,7 +54,7 @@ func compare(ra, rb *reading, a, b revue.Question) comparison {
 			return comparison{verdict: revue.VerdictLikely, differs: "the wording does not say what it is about: they may mean different things"}
 		}
 	}
-	shared := overlap(ra.toks, rb.toks)
+	shared := overlap(ra.stems, rb.stems)
 	if shared < 0.5 {
 		return comparison{shared: shared}
 	}
@@ -142,33 +142,38 @@ func rotated(x, y []string) bool {
 }
 
 // overlap returns which share of the content words, by their rough stems, is in both.
-func overlap(a, b []token) float64 {
-	var bufA, bufB [24]string
-	x, y := contents(a, bufA[:0]), contents(b, bufB[:0])
+func overlap(x, y []uint64) float64 {
 	most := max(len(x), len(y))
 	if most == 0 {
 		return 0
 	}
 	shared := 0
-	for _, w := range x {
-		if j := slices.Index(y, w); j >= 0 {
-			shared++
-			y[j] = "" // each counts once
+	for i, j := 0, 0; i < len(x) && j < len(y); {
+		switch {
+		case x[i] == y[j]: // each counts once
+			shared, i, j = shared+1, i+1, j+1
+		case x[i] < y[j]:
+			i++
+		default:
+			j++
 		}
 	}
 	return float64(shared) / float64(most)
 }
 
-// maxContents bounds how many content words are looked at, since one text may have a thousand.
-const maxContents = 128
-
-func contents(toks []token, buf []string) []string {
+// stemsOf are the rough stems of the content words as hashes, in order. Two words with one hash would make a
+// pair of questions look more alike than it is, which costs a closer look and nothing else.
+func stemsOf(toks []token) []uint64 {
+	var out []uint64
 	for _, t := range toks {
-		if !function(t.s) && len(buf) < maxContents {
-			buf = append(buf, rough(t))
+		if !function(t.s) {
+			h := fnv.New64a()
+			_, _ = h.Write([]byte(rough(t)))
+			out = append(out, h.Sum64())
 		}
 	}
-	return buf
+	slices.Sort(out)
+	return out
 }
 
 // rough cuts the commonest endings off, to see whether two questions are worth comparing at all.

@@ -11,6 +11,7 @@ import (
 // reading is what the guards know of one wording. All but the tokens and hidden is found out by guard.
 type reading struct {
 	toks       []token
+	stems      []uint64 // see stemsOf
 	guarded    bool
 	hidden     bool   // it has characters that hide or reorder text
 	deictic    string // the word that means something only where and when it was asked, "" for none
@@ -22,7 +23,8 @@ type reading struct {
 }
 
 func read(text string) reading {
-	return reading{toks: tokenize(text), hidden: hidden(text)}
+	toks := tokenize(text)
+	return reading{toks: toks, stems: stemsOf(toks), hidden: hidden(text)}
 }
 
 // loose reports whether the wording alone does not say what is meant.

@@ -190,8 +190,7 @@ func (ix *index) closest(d *revue.Decision, q revue.Query, r *reading) (comparis
 	var best comparison
 	alias := false
 	for i, text := range wordings(*d) {
-		rd := read(text)
-		c := compare(r, &rd, asked, revue.Question{Text: text, Options: d.Options, Concepts: d.Concepts, Files: d.Files, Repo: d.Repo})
+		c := compare(r, ix.readings.of(text), asked, revue.Question{Text: text, Options: d.Options, Concepts: d.Concepts, Files: d.Files, Repo: d.Repo})
 		if i == 0 || rank(c) > rank(best) {
 			best, alias = c, i > 0
 		}

@@ -16,6 +16,8 @@ import (
 // index is the decisions of one workspace: an inverted index over their stems, and a map from canonical wordings.
 // It is changed under the write lock of its space and read under the read lock.
 type index struct {
+	readings *readings
+
 	seq  revue.Seq // the event it reflects
 	hash string    // that event's hash, to notice a store that was put back
 
@@ -52,8 +54,8 @@ type entry struct {
 	tf  float32
 }
 
-func newIndex() *index {
-	return &index{byID: map[string]uint32{}, byKey: map[string][]uint32{}, terms: map[string]*posting{}, stems: map[string]string{}, tf: map[string]float32{}, seen: map[string]bool{}}
+func newIndex(r *readings) *index {
+	return &index{readings: r, byID: map[string]uint32{}, byKey: map[string][]uint32{}, terms: map[string]*posting{}, stems: map[string]string{}, tf: map[string]float32{}, seen: map[string]bool{}}
 }
 
 // BM25 with weighted fields: the frequency of a stem is the sum over the fields it occurs in, each counted once
@@ -171,7 +173,7 @@ func (ix *index) remove(id string) {
 // compact builds the index anew without what is gone.
 func (ix *index) compact() {
 	old := *ix
-	*ix = *newIndex()
+	*ix = *newIndex(old.readings)
 	ix.seq, ix.hash, ix.stems = old.seq, old.hash, old.stems
 	for i := range old.docs {
 		if !old.docs[i].gone {

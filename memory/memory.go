@@ -16,7 +16,8 @@ type Options struct {
 
 // Memory is the default [revue.Memory].
 type Memory struct {
-	max int
+	max      int
+	readings readings
 
 	mu     sync.Mutex
 	spaces map[string]*space
@@ -66,7 +67,7 @@ func (m *Memory) space(name string) *space {
 		}
 		delete(m.spaces, oldest) // a recall that still holds it finishes with it
 	}
-	sp := newSpace()
+	sp := newSpace(&m.readings)
 	sp.used = m.uses
 	m.spaces[name] = sp
 	return sp

@@ -17,7 +17,8 @@ const (
 
 // space is the index of one workspace and what keeps it current.
 type space struct {
-	used int64 // by the lock of the Memory
+	readings *readings
+	used     int64 // by the lock of the Memory
 
 	// reading is held by the one recall that reads the source. It is a channel, so that those
 	// who wait for it can give up.
@@ -27,8 +28,8 @@ type space struct {
 	scratch sync.Pool
 }
 
-func newSpace() *space {
-	return &space{reading: make(chan struct{}, 1), scratch: sync.Pool{New: func() any { return &scratch{} }}}
+func newSpace(r *readings) *space {
+	return &space{readings: r, reading: make(chan struct{}, 1), scratch: sync.Pool{New: func() any { return &scratch{} }}}
 }
 
 // at returns the event the index reflects, and whether there is an index.
@@ -74,7 +75,7 @@ const maxBuilds = 3
 // build reads the workspace whole. It takes a snapshot a page, so that a large workspace does not hold one
 // for seconds.
 func (sp *space) build(ctx context.Context, src revue.Source) error {
-	ix := newIndex()
+	ix := newIndex(sp.readings)
 	err := src.View(ctx, func(s revue.Snapshot) error {
 		head, err := s.Head()
 		ix.seq, ix.hash = head.Seq, head.Hash
