@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/revuehq/revue"
-	"github.com/revuehq/revue/internal/httpguard"
 	"github.com/revuehq/revue/memory"
 	"github.com/revuehq/revue/storage/memstore"
 	"github.com/revuehq/revue/transport/revuemcp"
@@ -41,12 +40,12 @@ func run(ctx context.Context, addr string, out io.Writer) error {
 		return err
 	}
 
-	tools := revuemcp.NewServer(desk, nil)
+	tools := revuemcp.NewServer(desk, nil) // checks tokens, hosts and origins by itself; name your host in its Options
 	mux := http.NewServeMux()
-	mux.Handle("/agents/decisions", httpguard.Bearer(desk, tools.Handler(), revue.TokenAgent))
+	mux.Handle("/agents/decisions", tools.Handler())
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "the rest of your server") })
 	server := &http.Server{
-		Handler:           httpguard.New(nil)(mux), // hosts, origins and sizes are checked before any routing
+		Handler:           mux,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute, // and no WriteTimeout: a call waits for a human
 	}

@@ -24,10 +24,25 @@ const (
 
 const maxThread = 200
 
-// Handler serves Streamable HTTP, without sessions. The context of each request must carry a
-// [revue.Principal] of kind agent; without one the answer is 401. It needs a server without a write
-// timeout: an approval waits as long as the human does.
+// Handler serves Streamable HTTP, without sessions, to agents alone: each request carries the token of one in
+// its Authorization header, and is for a host, and from an origin, that Options name. It may be mounted
+// anywhere. The server around it needs a ReadHeaderTimeout, and no WriteTimeout: an approval waits as
+// long as the human does.
 func (s *Server) Handler() http.Handler {
+	served := s.served()
+	checked := httpguard.New(&httpguard.Options{Hosts: s.hosts, Origins: s.origins, Log: s.log})(
+		httpguard.Bearer(s.plane, served, revue.TokenAgent))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, ok := httpguard.PrincipalFrom(r.Context()); ok {
+			served.ServeHTTP(w, r) // whoever put it there has checked all this, before routing
+			return
+		}
+		checked.ServeHTTP(w, r)
+	})
+}
+
+// served is the handler of requests whose context has a principal.
+func (s *Server) served() http.Handler {
 	inner := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.mcp }, &mcp.StreamableHTTPOptions{
 		Stateless: true,
 		// Hosts and origins are checked before any routing, behind a proxy too.

@@ -35,6 +35,12 @@ type Options struct {
 	Version string       // of the program, told to clients; default "dev"
 	Log     *slog.Logger // nil drops everything
 
+	// Hosts are the names, each "name" or "name:port", under which HTTP clients reach the server, besides
+	// those of this machine, which always do. Origins are the web origins whose pages may call it, besides
+	// those of Hosts.
+	Hosts   []string
+	Origins []string
+
 	// Interval is the time between two signs of life during a wait, FirstComment the time to the first
 	// comment on an HTTP stream. The defaults, 15 s and 3 s, stay below every limit known of clients.
 	Interval     time.Duration
@@ -49,6 +55,8 @@ type Server struct {
 	plane   revue.Plane
 	profile Profile
 	log     *slog.Logger
+	hosts   []string
+	origins []string
 	mcp     *mcp.Server
 
 	interval, firstComment, grace time.Duration
@@ -77,7 +85,7 @@ func NewServer(plane revue.Plane, opts *Options) *Server {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{
-		plane: plane, profile: o.Profile, log: o.Log,
+		plane: plane, profile: o.Profile, log: o.Log, hosts: o.Hosts, origins: o.Origins,
 		interval:     orDefault(o.Interval, 15*time.Second),
 		firstComment: orDefault(o.FirstComment, 3*time.Second),
 		grace:        orDefault(o.Grace, time.Second),

@@ -19,7 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/revuehq/revue"
-	"github.com/revuehq/revue/internal/httpguard"
 	"github.com/revuehq/revue/transport/revuemcp"
 )
 
@@ -254,6 +253,7 @@ func TestHTTPIdentity(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := post(toolCall("request_decision", `{"question":"Blue?"}`))
+			r.Host = "127.0.0.1:7433"
 			for k, v := range tt.header {
 				r.Header[k] = v
 			}
@@ -821,7 +821,7 @@ func TestTokens(t *testing.T) {
 		require.NoError(t, err)
 		return tok
 	}
-	handler := httpguard.New(nil)(httpguard.Bearer(desk, revuemcp.NewServer(desk, nil).Handler(), revue.TokenAgent))
+	handler := revuemcp.NewServer(desk, &revuemcp.Options{Hosts: []string{"revue.example.com"}}).Handler()
 	call := func(secret, host string) int {
 		r := post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 		r.Host = host
@@ -834,7 +834,9 @@ func TestTokens(t *testing.T) {
 	}
 	agent, human := token(revue.TokenAgent), token(revue.TokenHuman)
 	require.Equal(t, 200, call(agent.Secret, "127.0.0.1:7433"))
+	require.Equal(t, 200, call(agent.Secret, "revue.example.com"))
 	require.Equal(t, 403, call(agent.Secret, "evil.com"))
+	require.Equal(t, 403, call("", "evil.com"), "the host is checked first")
 	require.Equal(t, 403, call(human.Secret, "127.0.0.1:7433"))
 	require.Equal(t, 401, call("", "127.0.0.1:7433"))
 	require.Equal(t, 401, call("rvu_a_unknown", "127.0.0.1:7433"))
