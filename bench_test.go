@@ -106,7 +106,7 @@ func (r rival) commit(op int, writes []write) {
 	tx, err := r.db.BeginTx(r.b.Context(), nil)
 	for _, w := range writes {
 		if err == nil {
-			_, err = tx.StmtContext(r.b.Context(), w.stmt).ExecContext(r.b.Context(), w.args(op)...)
+			_, err = tx.StmtContext(r.b.Context(), w.stmt).ExecContext(r.b.Context(), w.args(op)...) //nolint:sqlclosecheck // closed with the transaction
 		}
 	}
 	if err == nil {
@@ -239,7 +239,7 @@ func (r rival) changes(before, after map[string]table, perOp int64) (out []write
 				}
 				return strings.Join(parts, sep)
 			}
-			order := append(set, where...)
+			order := slices.Concat(set, where)
 			q := "UPDATE " + name + " SET " + join(set, "%s = ?", ", ") + " WHERE " + join(where, "%s = ?", " AND ")
 			if old == nil {
 				q = "INSERT INTO " + name + " (" + join(order, "%s", ", ") + ") VALUES (?" + strings.Repeat(", ?", len(order)-1) + ")"
@@ -291,7 +291,8 @@ func sameRows(b *testing.B) (rival, [][]write) {
 	r := newRival(b, filepath.Join(b.TempDir(), "rows.db"), schema...)
 	for _, name := range slices.Sorted(maps.Keys(states[0])) { // what was there before
 		t := states[0][name]
-		st := r.prepare("INSERT INTO " + name + " VALUES (?" + strings.Repeat(", ?", len(t.cols)-1) + ")")
+		st := r.prepare("INSERT INTO " + name + //nolint:sqlclosecheck // closed by its cleanup
+			" VALUES (?" + strings.Repeat(", ?", len(t.cols)-1) + ")")
 		for _, row := range t.rows {
 			_, err := st.ExecContext(b.Context(), row...)
 			require.NoError(b, err)

@@ -438,3 +438,25 @@ func TestWatchFails(t *testing.T) {
 		require.LessOrEqual(t, time.Since(answered), time.Second)
 	})
 }
+
+// FromNow begins with what is committed after the call, however late it is ranged over.
+func TestEventsFromNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		desk := plane(memstore.New(nil))
+		ask(t, desk, "a", "Which colour has the first door?")
+		ctx, cancel := context.WithCancel(t.Context())
+		events := desk.Reviewer(alice).Events(ctx, revue.FromNow)
+		second := ask(t, desk, "a", "Which colour has the second door?")
+		for range 2 {
+			for e, err := range events {
+				require.NoError(t, err)
+				require.Equal(t, second.LotID, e.Lot)
+				break
+			}
+		}
+		cancel()
+		for _, err := range events {
+			require.ErrorIs(t, err, context.Canceled)
+		}
+	})
+}

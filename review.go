@@ -697,11 +697,20 @@ func (r *reviewer) Correct(ctx context.Context, c Correction) (Decision, error) 
 
 // Events implements [Reviewer].
 func (r *reviewer) Events(ctx context.Context, after Seq) iter.Seq2[Event, error] {
+	err := r.ready()
+	if err == nil && after < 0 {
+		err = r.view(ctx, func(t *tx) error {
+			head, err := t.Head()
+			after = head.Seq
+			return err
+		})
+	}
 	return func(yield func(Event, error) bool) {
-		if err := r.ready(); err != nil {
+		if err != nil {
 			yield(Event{}, err)
 			return
 		}
+		after := after // a second range starts over
 		on := topic{r.human.Workspace, ""}
 		w := r.desk.waiters.add(on) // before the first read
 		defer r.desk.waiters.remove(on, w)

@@ -57,8 +57,8 @@ type Reviewer interface {
 	// Correct appends a correction to a decision, or undoes an earlier one.
 	Correct(ctx context.Context, c Correction) (Decision, error)
 	// Events yields the journal after the given number up to its head, then follows it until ctx
-	// ends. No transaction is held while the consumer runs. A failure is yielded once, as the last
-	// pair.
+	// ends. FromNow yields what is committed after the call of Events. No transaction is held while
+	// the consumer runs. A failure, the end of ctx among them, is yielded once, as the last pair.
 	Events(ctx context.Context, after Seq) iter.Seq2[Event, error]
 	// Contexts returns one page of the shared context that has not expired, newest first.
 	Contexts(ctx context.Context, f ContextFilter) (Page[ContextItem], error)
@@ -68,7 +68,11 @@ type Reviewer interface {
 	Receipt(ctx context.Context, id string) (Receipt, error)
 }
 
-// Admin is what a human may do to the plane itself. It is bound to one [Human].
+// FromNow makes [Reviewer].Events begin with what is committed after its call.
+const FromNow Seq = -1
+
+// Admin is what a human may do to the plane itself. It is bound to one [Human]: what concerns more than one
+// workspace is for a human at the machine of the plane (Via [LocalVia]) alone, and ErrDenied for others.
 type Admin interface {
 	// CreateWorkspace makes a workspace; an existing one of that name is ErrConflict.
 	CreateWorkspace(ctx context.Context, name string) (Workspace, error)

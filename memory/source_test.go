@@ -54,7 +54,7 @@ func (s *source) View(ctx context.Context, fn func(revue.Snapshot) error) error 
 // snapshot is a source as one View sees it.
 type snapshot struct {
 	*source
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // it lives as long as the View
 }
 
 func (s snapshot) Now() time.Time {

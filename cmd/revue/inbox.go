@@ -156,9 +156,6 @@ func (in *inbox) selects(l revue.Lot) bool {
 	return (in.status == "all" || l.Status == revue.Status(in.status)) && (in.stream == "" || l.Stream == in.stream)
 }
 
-// clockSlack is how far the stamps of the journal may lie behind this process's clock.
-const clockSlack = time.Minute
-
 // follow shows the lots there are, and then each change of one, until it is interrupted.
 func (in *inbox) follow(ctx context.Context, p *plane) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
@@ -176,8 +173,8 @@ func (in *inbox) follow(ctx context.Context, p *plane) error {
 
 // changes shows what there is and what changes, until ctx ends.
 func (in *inbox) changes(ctx context.Context, p *plane) error {
-	start := time.Now().Add(-clockSlack)
 	rv := p.Reviewer(in.human())
+	events := rv.Events(ctx, revue.FromNow) // before what there is is read: nothing falls in between
 	lots, err := in.read(ctx, p)
 	if err != nil {
 		return err
@@ -194,11 +191,11 @@ func (in *inbox) changes(ctx context.Context, p *plane) error {
 			return err
 		}
 	}
-	for e, err := range rv.Events(ctx, 0) {
+	for e, err := range events {
 		if err != nil {
 			return err
 		}
-		if e.Lot == "" || e.At.Before(start) { // what is older was in the first reading
+		if e.Lot == "" {
 			continue
 		}
 		l, err := rv.Lot(ctx, e.Lot)
