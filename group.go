@@ -99,30 +99,35 @@ func (p *openPlace) follow(t *tx, head Event) (lots []candidate, ok bool, err er
 		return nil, false, err
 	}
 	lots = p.lots
-	read := map[string]bool{}
+	closed := map[string]bool{} // of each lot that changed, whether it did so by ending
 	for _, e := range events {
-		touched := []string{e.Lot}
-		if e.Kind == EventAskMoved || e.Kind == EventPurged {
-			touched = append(touched, e.Ref)
+		switch e.Kind {
+		case EventLotAnswered, EventLotDismissed, EventLotExpired:
+			closed[e.Lot] = true
+		case EventAskReturned, EventDecisionMade, EventDecisionConfirmed:
+		default:
+			closed[e.Lot] = false
+			if e.Kind == EventAskMoved {
+				closed[e.Ref] = false
+			}
 		}
-		for _, id := range touched {
-			if id == "" || read[id] || e.Kind == EventAskReturned {
-				continue
-			}
-			read[id] = true
-			if i := slices.IndexFunc(lots, func(c candidate) bool { return c.id == id }); i >= 0 {
-				lots = append(lots[:i:i], lots[i+1:]...) // a copy: others may be reading the old ones
-			}
-			lot, err := t.Lot(id)
-			if CodeOf(err) == CodeNotFound {
-				continue
-			}
-			if err != nil {
-				return nil, false, err
-			}
-			if lot.Status == StatusOpen && lot.Kind == KindDecision {
-				lots = append(lots, candidateOf(lot))
-			}
+	}
+	for id, ended := range closed {
+		if i := slices.IndexFunc(lots, func(c candidate) bool { return c.id == id }); i >= 0 {
+			lots = append(lots[:i:i], lots[i+1:]...) // a copy: others may be reading the old ones
+		}
+		if ended || id == "" {
+			continue
+		}
+		lot, err := t.Lot(id)
+		if CodeOf(err) == CodeNotFound {
+			continue
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		if lot.Status == StatusOpen && lot.Kind == KindDecision {
+			lots = append(lots, candidateOf(lot))
 		}
 	}
 	if bySeq := func(a, b candidate) int { return cmp.Compare(a.seq, b.seq) }; !slices.IsSortedFunc(lots, bySeq) {
