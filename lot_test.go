@@ -141,7 +141,7 @@ func FuzzLot(f *testing.F) {
 			kind = KindApproval
 		}
 		l, now := openLot(kind), noon
-		for i, act := range acts {
+		for i, act := range acts[:min(len(acts), 64)] { // longer ones only take longer
 			before := l
 			by := Who{ID: itoa(int64(act)), Name: "n"}
 			switch act % 6 {

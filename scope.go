@@ -96,7 +96,7 @@ func sameSet(a, b []string) bool {
 // "github.com/acme/api"). What is no such address, a local path say, gives "": unknown.
 func NormalizeRepo(s string) string {
 	s = strings.TrimSpace(s)
-	if s == "" || len(s) > MaxTerm || !shownWhole(s) || strings.ContainsAny(s, " \\") {
+	if s == "" || len(s) > MaxTerm || badText(s) != "" || !shownWhole(s) || strings.ContainsAny(s, " \\") {
 		return ""
 	}
 	if i := strings.Index(s, "://"); i >= 0 {
@@ -121,9 +121,17 @@ func NormalizeRepo(s string) string {
 		host = host[:i]
 	}
 	path = strings.TrimSuffix(strings.Trim(path, "/"), ".git")
-	path = strings.Trim(path, "/")
-	if host == "" || path == "" || strings.HasPrefix(host, ".") || strings.Contains(path, "@") {
+	segments := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
+	bad := host == "" || len(segments) == 0 || strings.ContainsAny(host, "@[]") || strings.HasPrefix(host, ".")
+	for _, s := range segments {
+		bad = bad || s == "." || s == ".." || strings.ContainsAny(s, "@:")
+	}
+	if bad {
 		return ""
 	}
-	return strings.ToLower(host + "/" + path)
+	s = strings.ToLower(host + "/" + strings.Join(segments, "/"))
+	if len(s) > MaxTerm { // some letters are longer in lower case
+		return ""
+	}
+	return s
 }
