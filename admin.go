@@ -14,9 +14,6 @@ type admin struct {
 	human Human
 }
 
-// local reports whether the human works on the store directly, where no credential bounds what they may do.
-func (a *admin) local() bool { return a.human.Via == LocalVia }
-
 // in returns the workspace an act is for: the named one, or the human's own. Only a local human may name
 // another than their own.
 func (a *admin) in(workspace string) (string, error) {
@@ -26,7 +23,7 @@ func (a *admin) in(workspace string) (string, error) {
 	if workspace == "" {
 		return "", invalid("workspace", "is missing; name one")
 	}
-	if workspace != a.human.Workspace && !a.local() {
+	if workspace != a.human.Workspace && !a.human.Local {
 		return "", &Error{Code: CodeDenied, Message: "your credential is for another workspace"}
 	}
 	return workspace, nil
@@ -34,7 +31,7 @@ func (a *admin) in(workspace string) (string, error) {
 
 // CreateWorkspace implements [Admin].
 func (a *admin) CreateWorkspace(ctx context.Context, name string) (Workspace, error) {
-	if !a.local() {
+	if !a.human.Local {
 		return Workspace{}, &Error{Code: CodeDenied, Message: "workspaces are made on the machine of the plane"}
 	}
 	name, err := workspaceName(name)
@@ -89,7 +86,7 @@ func (d *Desk) ensureStream(t *tx, slug string) error {
 // Workspaces implements [Admin].
 func (a *admin) Workspaces(ctx context.Context) ([]Workspace, error) {
 	all, err := a.desk.workspaces(ctx)
-	if a.local() || err != nil {
+	if a.human.Local || err != nil {
 		return all, err
 	}
 	for _, ws := range all {
@@ -224,7 +221,7 @@ func (a *admin) RevokeToken(ctx context.Context, id string) (Token, error) {
 		if err := readJSON(t, recordToken, id, &tok); err != nil {
 			return notFound(err, id, "token")
 		}
-		if tok.Workspace != a.human.Workspace && !a.local() {
+		if tok.Workspace != a.human.Workspace && !a.human.Local {
 			return notFound(ErrNotFound, id, "token")
 		}
 		if tok.RevokedAt.IsZero() {

@@ -46,9 +46,9 @@ const DefaultStream = "agents"
 
 // Option is one of the mutually exclusive answers an agent offers.
 type Option struct {
-	Value       string `json:"value"`                 // what the agent gets back, byte for byte
-	Label       string `json:"label"`                 // what the human reads; Value where none was given
-	Consequence string `json:"consequence,omitempty"` // what follows from it
+	Value       string `json:"value"`       // what the agent gets back, byte for byte
+	Label       string `json:"label"`       // what the human reads; Value where none was given
+	Consequence string `json:"consequence"` // what follows from it
 }
 
 // Affected is one concrete thing an approval touches.

@@ -38,8 +38,12 @@ type Desk struct {
 }
 
 // New returns a desk over a store and a memory. Call Run to have waits woken by other processes, notices
-// sent and expiries settled on time; without it waits look at the store once a second.
+// sent and expiries settled on time; without it waits look at the store once a second. Both a store and a
+// memory are required: New panics without.
 func New(store Store, memory Memory, opts *Options) *Desk {
+	if store == nil || memory == nil {
+		panic("revue.New: a store and a memory are required")
+	}
 	if opts == nil {
 		opts = &Options{}
 	}

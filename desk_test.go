@@ -18,7 +18,7 @@ import (
 	"github.com/revuehq/revue/storage/memstore"
 )
 
-var local = revue.Human{Workspace: "w", ID: "local", Name: "root", Via: revue.LocalVia}
+var local = revue.Human{Workspace: "w", ID: "local", Name: "root", Via: revue.LocalVia, Local: true}
 
 func TestTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestDrain(t *testing.T) {
 			require.Equal(t, lot.ID, <-refs)
 		}
 		require.Zero(t, time.Since(start), "at once")
-		require.Equal(t, calls, lot.Waiting)
+		require.Equal(t, calls, lot.AskCount)
 		o, err := desk.Decider(agent("b")).Request(t.Context(), databaseAsk(time.Hour))
 		require.NoError(t, err)
 		require.Equal(t, revue.OutcomePending, o.Status, "and from then on")

@@ -36,7 +36,7 @@ type Lot struct {
 	Repo           string      `json:"repo,omitempty"`
 	Scopes         []Scope     `json:"scopes,omitempty"` // the different scopes of its asks
 	Deictic        bool        `json:"deictic,omitempty"`
-	Waiting        int         `json:"waiting"`           // asks in it
+	AskCount       int         `json:"askCount"`          // asks in it
 	Asks           []AskRecord `json:"asks"`              // on a lot read whole or listed; not stored with it
 	Pinned         []Match     `json:"pinned,omitempty"`  // precedents, at most three
 	Related        []Link      `json:"related,omitempty"` // other lots to read beside it
@@ -168,7 +168,7 @@ func (l Lot) endedAt() time.Time {
 func (l Lot) joined(a AskRecord, c Comparison, now time.Time) (Lot, AskRecord) {
 	l.Revision++
 	l.UpdatedAt = now
-	l.Waiting++
+	l.AskCount++
 	known := false
 	for _, s := range l.Scopes {
 		known = known || s.equal(a.Scope)
@@ -245,7 +245,7 @@ func (l Lot) closed(s Status, waiting int, now time.Time) Lot {
 	l.Status = s
 	l.Revision++
 	l.UpdatedAt = now
-	l.Waiting = waiting
+	l.AskCount = waiting
 	return l
 }
 

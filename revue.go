@@ -14,7 +14,7 @@ type Decider interface {
 	Lookup(ctx context.Context, q Query) (Findings, error)
 
 	// Request asks for one decision. It blocks until there is an outcome, at the longest for
-	// ask.Wait; the end of the wait is the outcome [Pending], not an error. The end of a wait, a
+	// ask.Wait; the end of the wait is [OutcomePending], not an error. The end of a wait, a
 	// cancelled ctx (which returns ctx.Err()) or a shutdown never changes what was asked: the same
 	// call later takes up the same ask.
 	Request(ctx context.Context, ask Ask) (Outcome, error)
@@ -72,7 +72,7 @@ type Reviewer interface {
 const FromNow Seq = -1
 
 // Admin is what a human may do to the plane itself. It is bound to one [Human]: what concerns more than one
-// workspace is for a human at the machine of the plane (Via [LocalVia]) alone, and ErrDenied for others.
+// workspace is for a Local human alone, and ErrDenied for others.
 type Admin interface {
 	// CreateWorkspace makes a workspace; an existing one of that name is ErrConflict.
 	CreateWorkspace(ctx context.Context, name string) (Workspace, error)
@@ -125,6 +125,10 @@ type Human struct {
 	ID        string `json:"id"`   // id of the token or member
 	Name      string `json:"name"` // shown as decidedBy.name
 	Via       string `json:"via"`  // through what: "web", "cli", "api", "slack", or LocalVia
+
+	// Local says that the human is at the machine of the plane and works on the store directly: no
+	// credential bounds what they may do. Only a program that opened the store itself sets it.
+	Local bool `json:"-"`
 }
 
 // LocalVia marks what was decided on a store opened directly, where no credential was checked.

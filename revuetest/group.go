@@ -84,7 +84,7 @@ func groupingCases() []testCase {
 			w.check(len(l.Asks) == 2, "%d asks", len(l.Asks))
 			w.check(l.Asks[1].Question == other, "shown as %q", l.Asks[1].Question)
 			w.check(l.Asks[1].Verdict == revue.VerdictSame, "verdict %q", l.Asks[1].Verdict)
-			w.check(l.Waiting == 2, "waiting: %d", l.Waiting)
+			w.check(l.AskCount == 2, "asks: %d", l.AskCount)
 			w.check(l.Question == questionDB, "the lot's question changed to %q", l.Question)
 		}},
 		{name: "whoever comes late joins, and one answer settles all", run: func(w *world) {

@@ -117,7 +117,7 @@ func (p *plane) ensureWorkspace(ctx context.Context, h revue.Human) error {
 
 // human is the local user. No credential was checked, and what is decided says so.
 func (a *app) human() revue.Human {
-	return revue.Human{Workspace: a.workspaceName(), ID: "local", Name: a.userName(), Via: revue.LocalVia}
+	return revue.Human{Workspace: a.workspaceName(), ID: "local", Name: a.userName(), Via: revue.LocalVia, Local: true}
 }
 
 func (a *app) workspaceName() string {

@@ -151,7 +151,7 @@ func localPlane(t *testing.T, db string) *plane {
 func tempDB(t *testing.T) string { return filepath.Join(t.TempDir(), "data", "revue.db") }
 
 func testHuman() revue.Human {
-	return revue.Human{Workspace: defaultWorkspace, ID: "local", Name: "ada", Via: revue.LocalVia}
+	return revue.Human{Workspace: defaultWorkspace, ID: "local", Name: "ada", Via: revue.LocalVia, Local: true}
 }
 
 // allLots returns every lot of the default workspace.

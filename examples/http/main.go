@@ -74,7 +74,7 @@ func run(ctx context.Context, addr string, out io.Writer) error {
 
 // setUp makes a workspace and the token of its first agent.
 func setUp(ctx context.Context, desk *revue.Desk) (string, error) {
-	admin := desk.Admin(revue.Human{Workspace: "demo", ID: "setup", Name: "set-up", Via: revue.LocalVia})
+	admin := desk.Admin(revue.Human{Workspace: "demo", ID: "setup", Name: "set-up", Via: revue.LocalVia, Local: true})
 	if _, err := admin.CreateWorkspace(ctx, "demo"); err != nil {
 		return "", err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -127,8 +128,8 @@ func serve(t *testing.T, root string) plane {
 // instead; any other is passed on as it came, since scenarios test what becomes of it.
 func proxy(t *testing.T, p plane) string {
 	t.Helper()
-	var self string
-	server := httptest.NewServer(&httputil.ReverseProxy{
+	var self string // set before the server starts
+	reverse := &httputil.ReverseProxy{
 		FlushInterval: -1,
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(p.url)
@@ -144,9 +145,21 @@ func proxy(t *testing.T, p plane) string {
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 		},
-	})
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// The request is read whole first: an answer may come before its body was passed on, and net/http
+		// then cuts the connection.
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		reverse.ServeHTTP(w, r)
+	}))
 	t.Cleanup(server.Close)
-	self = strings.TrimPrefix(server.URL, "http://")
+	self = server.Listener.Addr().String()
+	server.Start()
 	return server.URL + "/mcp"
 }
 

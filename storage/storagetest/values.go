@@ -339,7 +339,7 @@ func differs(want, got reflect.Value) string {
 func lotWithoutAsks(e *env) error {
 	s := e.open()
 	err := e.update(s, "ws", func(tx revue.Tx) error {
-		return tx.PutLot(revue.Lot{ID: "x", Seq: 1, Waiting: 1, Asks: []revue.AskRecord{{ID: "a", Seq: 1, LotID: "x"}}})
+		return tx.PutLot(revue.Lot{ID: "x", Seq: 1, AskCount: 1, Asks: []revue.AskRecord{{ID: "a", Seq: 1, LotID: "x"}}})
 	})
 	if err != nil {
 		return err

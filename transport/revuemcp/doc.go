@@ -17,9 +17,10 @@
 //	err := srv.Serve(ctx, agent, os.Stdin, os.Stdout) // one agent, on standard input and output
 //	mux.Handle("/mcp", srv.Handler())                 // many, over HTTP
 //
-// Over HTTP the handler takes the agent from the [revue.Principal] that the middleware before it has put
-// into the context, and the thread and the repository from the headers [HeaderThread] and [HeaderRepo].
-// Nothing an agent says in a tool call has a say in who it is.
+// Over HTTP the handler takes the agent from the bearer token of the request, by the plane's Authenticate, and
+// the thread and the repository from the headers [HeaderThread] and [HeaderRepo]. It refuses hosts and
+// origins that [Options] do not name. Nothing an agent says in a tool call has a say in who it is. For an
+// authentication of your own, wrap the plane and override Authenticate.
 //
 // To stop, drain the desk and then call [Server.Shutdown] (or end the context of Serve): every parked
 // call returns pending, and the same call after the restart resumes.

@@ -813,7 +813,7 @@ func TestNothingElseIsThere(t *testing.T) {
 // does not.
 func TestTokens(t *testing.T) {
 	desk := runningDesk(t)
-	admin := desk.Admin(revue.Human{Workspace: "main", ID: "tok_root", Name: "Root", Via: revue.LocalVia})
+	admin := desk.Admin(revue.Human{Workspace: "main", ID: "tok_root", Name: "Root", Via: revue.LocalVia, Local: true})
 	_, err := admin.CreateWorkspace(t.Context(), "main")
 	require.NoError(t, err)
 	token := func(kind revue.TokenKind) revue.Token {
