@@ -499,7 +499,7 @@ func (a AskRecord) question() Question {
 // uncollected finds an answer to the same request of the same credential on another thread that was never
 // returned: the agent was restarted and has another thread by now.
 func (t *tx) uncollected(p placement) (standing, bool, error) {
-	asks, err := t.FindAsks(AskQuery{Key: p.key, Credential: p.agent.Credential, Newest: true, Limit: 1000})
+	asks, err := t.FindAsks(AskQuery{Key: p.key, Credential: p.agent.Credential, Uncollected: true, Newest: true, Limit: 1000})
 	if err != nil {
 		return standing{}, false, err
 	}

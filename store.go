@@ -122,14 +122,15 @@ type LotQuery struct {
 
 // AskQuery selects asks. Zero fields select nothing away.
 type AskQuery struct {
-	Lot        string
-	Key        string
-	Thread     string
-	Credential string
-	Decision   string // asks that were given this decision, answered or reused
-	After      Seq    // as in LotQuery
-	Newest     bool
-	Limit      int
+	Lot         string
+	Key         string
+	Thread      string
+	Credential  string
+	Decision    string // asks that were given this decision, answered or reused
+	Uncollected bool   // asks that were given a decision and whose ReturnedAt is zero
+	After       Seq    // as in LotQuery
+	Newest      bool
+	Limit       int
 }
 
 // DecisionQuery selects decisions. Zero fields select nothing away.

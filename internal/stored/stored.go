@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/revuehq/revue"
@@ -18,73 +20,127 @@ func Time(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 // Clone returns a copy of v that shares no memory with it apart from strings and what unexported fields
 // point to. Each time in it is as [Time] returns it.
 func Clone[T any](v T) T {
-	own(reflect.ValueOf(&v).Elem())
+	r := reflect.ValueOf(&v).Elem()
+	if p := planOf(r.Type()); p.own != nil {
+		p.own(r)
+	}
 	return v
 }
 
-var timeType = reflect.TypeFor[time.Time]()
+// plan is how values of a type get to own what they point to: own replaces it by copies. It is nil where there
+// is nothing to replace.
+type plan struct{ own func(reflect.Value) }
 
-// own replaces what v points to by copies.
-func own(v reflect.Value) {
-	switch v.Kind() {
+// plans holds the plan of each type that was ever copied. They are made once: to look at a type costs more
+// than to copy most values of it.
+var plans sync.Map //nolint:gochecknoglobals // of reflect.Type to *plan: what is found out of a type never changes
+
+func planOf(t reflect.Type) *plan {
+	if p, ok := plans.Load(t); ok {
+		return p.(*plan)
+	}
+	p, _ := plans.LoadOrStore(t, newPlan(t))
+	return p.(*plan)
+}
+
+func newPlan(t reflect.Type) *plan {
+	switch {
+	case t == reflect.TypeFor[time.Time]():
+		return &plan{func(v reflect.Value) {
+			at := v.Addr().Interface().(*time.Time)
+			*at = Time(*at)
+		}}
+	case t == reflect.TypeFor[[]string]():
+		return &plan{func(v reflect.Value) {
+			l := v.Addr().Interface().(*[]string)
+			*l = slices.Clone(*l)
+		}}
+	}
+	switch t.Kind() {
 	case reflect.Struct:
-		if v.Type() == timeType {
-			t := v.Addr().Interface().(*time.Time)
-			*t = Time(*t)
-			return
-		}
-		for i := range v.NumField() {
-			if f := v.Field(i); refers(f.Kind()) && f.CanSet() {
-				own(f)
-			}
-		}
+		return &plan{ownFields(t)}
 	case reflect.Pointer:
-		if v.IsNil() {
-			return
-		}
-		n := reflect.New(v.Type().Elem())
-		n.Elem().Set(v.Elem())
-		own(n.Elem())
-		v.Set(n)
-	case reflect.Slice:
-		if v.IsNil() {
-			return
-		}
-		n := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
-		reflect.Copy(n, v)
-		if refers(v.Type().Elem().Kind()) {
-			for i := range n.Len() {
-				own(n.Index(i))
+		return &plan{func(v reflect.Value) {
+			if v.IsNil() {
+				return
 			}
-		}
-		v.Set(n)
+			n := reflect.New(t.Elem())
+			n.Elem().Set(v.Elem())
+			if p := planOf(t.Elem()); p.own != nil {
+				p.own(n.Elem())
+			}
+			v.Set(n)
+		}}
+	case reflect.Slice:
+		return &plan{func(v reflect.Value) {
+			if v.IsNil() {
+				return
+			}
+			n := reflect.MakeSlice(t, v.Len(), v.Len())
+			reflect.Copy(n, v)
+			if p := planOf(t.Elem()); p.own != nil {
+				for i := range n.Len() {
+					p.own(n.Index(i))
+				}
+			}
+			v.Set(n)
+		}}
 	case reflect.Map:
-		if v.IsNil() {
-			return
-		}
-		n := reflect.MakeMapWithSize(v.Type(), v.Len())
-		for it := v.MapRange(); it.Next(); {
-			e := reflect.New(v.Type().Elem()).Elem()
-			e.Set(it.Value())
-			own(e)
-			n.SetMapIndex(it.Key(), e)
-		}
-		v.Set(n)
+		return &plan{func(v reflect.Value) {
+			if v.IsNil() {
+				return
+			}
+			n := reflect.MakeMapWithSize(t, v.Len())
+			p := planOf(t.Elem())
+			for it := v.MapRange(); it.Next(); {
+				e := reflect.New(t.Elem()).Elem()
+				e.Set(it.Value())
+				if p.own != nil {
+					p.own(e)
+				}
+				n.SetMapIndex(it.Key(), e)
+			}
+			v.Set(n)
+		}}
+	default:
+		return &plan{}
 	}
 }
 
-// refers reports whether there may be something to copy in a value of this kind.
-func refers(k reflect.Kind) bool {
-	return k == reflect.Struct || k == reflect.Pointer || k == reflect.Slice || k == reflect.Map
+// ownFields is the plan of a struct: its exported fields that have one.
+func ownFields(t reflect.Type) func(reflect.Value) {
+	type field struct {
+		i   int
+		own func(reflect.Value)
+	}
+	var fields []field
+	for i := range t.NumField() {
+		if f := t.Field(i); f.IsExported() {
+			if p := planOf(f.Type); p.own != nil { // a struct cannot hold itself but through one of the others
+				fields = append(fields, field{i, p.own})
+			}
+		}
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	return func(v reflect.Value) {
+		for _, f := range fields {
+			f.own(v.Field(f.i))
+		}
+	}
 }
 
 // Encode returns v as JSON, its times as [Time] returns them. Text that is not valid UTF-8 is refused,
 // because JSON would change it without a word.
-func Encode[T any](v T) ([]byte, error) {
+func Encode[T any](v T) ([]byte, error) { return EncodeClone(Clone(v)) }
+
+// EncodeClone is [Encode] for a value that [Clone] returned.
+func EncodeClone[T any](v T) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(Clone(v)); err != nil {
+	if err := enc.Encode(&v); err != nil {
 		return nil, &revue.Error{Code: revue.CodeInvalid, Message: "this cannot be stored", Err: err}
 	}
 	b := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))

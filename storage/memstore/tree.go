@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/revuehq/revue"
 )
@@ -16,7 +17,16 @@ type key struct {
 }
 
 func (k key) compare(o key) int {
-	return cmp.Or(cmp.Compare(k.by, o.by), cmp.Compare(k.of, o.of), cmp.Compare(k.seq, o.seq), cmp.Compare(k.id, o.id))
+	if k.by != o.by {
+		return strings.Compare(k.by, o.by)
+	}
+	if k.of != o.of {
+		return strings.Compare(k.of, o.of)
+	}
+	if k.seq != o.seq {
+		return cmp.Compare(k.seq, o.seq)
+	}
+	return strings.Compare(k.id, o.id)
 }
 
 // tree is an ordered map that never changes: set and remove return a new root, which shares with the old

@@ -53,36 +53,48 @@ func notFound(what, id string) error {
 	return &revue.Error{Code: revue.CodeNotFound, ID: id, Message: "there is no such " + what}
 }
 
-// The indexes. Each entry of a table is in byID and in bySeq, and once for each of the others that it
-// has a value for.
+// The indexes. Each value of a table is in byID. In the others there is its key alone: once in bySeq, and
+// once in each that it has a value for.
 const (
-	byID         = "id"
-	bySeq        = "seq"
-	byStatus     = "status"
-	byKind       = "kind"
-	byStream     = "stream"
-	byKey        = "key"
-	byLot        = "lot"
-	byThread     = "thread"
-	byCredential = "credential"
-	byDecision   = "decision"
+	byID          = "id"
+	bySeq         = "seq"
+	byStatus      = "status"
+	byKind        = "kind"
+	byStream      = "stream"
+	byKey         = "key"
+	byLot         = "lot"
+	byThread      = "thread"
+	byCredential  = "credential"
+	byDecision    = "decision"
+	byUncollected = "uncollected" // the key of asks that are
 )
 
 // index is a pair of an index and the value an entry has there.
 type index struct{ by, of string }
 
+// in reports whether there is an entry for it.
+func (x index) in() bool { return x.of != "" || x.by == bySeq }
+
 // put replaces the entry with this id.
 func put[T any](root *tree[*T], v *T, id string, seq revue.Seq, keys func(*T) ([]index, revue.Seq)) *tree[*T] {
-	if old, ok := root.get(key{by: byID, of: id}); ok {
-		was, oldSeq := keys(old)
-		for _, x := range was {
-			root = root.remove(key{x.by, x.of, oldSeq, id})
-		}
-	}
+	old, known := root.get(key{by: byID, of: id})
 	root = root.set(key{by: byID, of: id}, v)
 	now, _ := keys(v)
-	for _, x := range now {
-		root = root.set(key{x.by, x.of, seq, id}, v)
+	var was []index
+	if known {
+		var oldSeq revue.Seq
+		was, oldSeq = keys(old)
+		for i, x := range was {
+			if x.in() && (x != now[i] || oldSeq != seq) {
+				root = root.remove(key{x.by, x.of, oldSeq, id})
+				was[i] = index{} // so that it is set anew
+			}
+		}
+	}
+	for i, x := range now {
+		if x.in() && (!known || was[i] != x) {
+			root = root.set(key{x.by, x.of, seq, id}, nil)
+		}
 	}
 	return root
 }
@@ -130,11 +142,11 @@ func find[T any](t *tx, root *tree[*T], indexes []index, p page, keep func(*T) b
 		entries = root.from(key{walk.by, walk.of, p.after + 1, ""})
 	}
 	var out []T
-	for k, v := range entries {
+	for k := range entries {
 		if k.by != walk.by || k.of != walk.of || p.limit > 0 && len(out) == p.limit {
 			break
 		}
-		if keep(v) {
+		if v, _ := root.get(key{by: byID, of: k.id}); keep(v) {
 			out = append(out, stored.Clone(*v))
 		}
 	}
@@ -182,15 +194,22 @@ func (t *tx) FindLots(q revue.LotQuery) ([]revue.Lot, error) {
 // Asks.
 
 func askKeys(a *revue.AskRecord) ([]index, revue.Seq) {
+	open := ""
+	if uncollected(a) {
+		open = a.Key
+	}
 	return []index{
 		{by: bySeq},
 		{byLot, a.LotID},
+		{byUncollected, open},
 		{byKey, a.Key},
 		{byThread, a.Thread},
 		{byDecision, a.DecisionID},
 		{byCredential, a.Credential},
 	}, a.Seq
 }
+
+func uncollected(a *revue.AskRecord) bool { return a.DecisionID != "" && a.ReturnedAt.IsZero() }
 
 func (t *tx) Ask(id string) (revue.AskRecord, error) { return get(t, t.asks, "ask", id) }
 
@@ -204,10 +223,14 @@ func (t *tx) PutAsk(a revue.AskRecord) error {
 }
 
 func (t *tx) FindAsks(q revue.AskQuery) ([]revue.AskRecord, error) {
-	want, _ := askKeys(&revue.AskRecord{LotID: q.Lot, Key: q.Key, Thread: q.Thread, DecisionID: q.Decision, Credential: q.Credential})
+	open := ""
+	if q.Uncollected {
+		open = q.Key
+	}
+	want := []index{{byLot, q.Lot}, {byUncollected, open}, {byKey, q.Key}, {byThread, q.Thread}, {byDecision, q.Decision}, {byCredential, q.Credential}}
 	return find(t, t.asks, want, page{q.After, q.Newest, q.Limit}, func(a *revue.AskRecord) bool {
 		return sel(q.Lot, a.LotID) && sel(q.Key, a.Key) && sel(q.Thread, a.Thread) &&
-			sel(q.Decision, a.DecisionID) && sel(q.Credential, a.Credential)
+			sel(q.Decision, a.DecisionID) && sel(q.Credential, a.Credential) && (!q.Uncollected || uncollected(a))
 	})
 }
 

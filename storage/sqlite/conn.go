@@ -2,14 +2,15 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/revuehq/revue"
@@ -46,7 +47,7 @@ func newConnector(path string, sync Synchronous) *connector {
 		Scheme:   "file",
 		Path:     p,
 		OmitHost: false,
-		RawQuery: fmt.Sprintf("mode=rw&_txlock=immediate&_busy_timeout=%d", driverWait),
+		RawQuery: fmt.Sprintf("mode=rw&_busy_timeout=%d", driverWait),
 	}
 	return &connector{
 		drv: newDriver(),
@@ -57,6 +58,7 @@ func newConnector(path string, sync Synchronous) *connector {
 			"PRAGMA fullfsync = ON", // a plain fsync does not reach the disk on macOS
 			"PRAGMA foreign_keys = ON",
 			"PRAGMA journal_size_limit = 67108864",
+			"PRAGMA wal_autocheckpoint = 4000", // 16 MB: a page that changes often is moved once
 		},
 	}
 }
@@ -88,63 +90,151 @@ func execOn(conn driver.Conn, statement string) error {
 	return err
 }
 
-// session is one connection for good, with its prepared statements. Statements run without the caller's
-// context: they are short, and a driver that watches a context starts a goroutine for each.
+// session is one connection for good, with its prepared statements. It talks to the driver itself: what
+// database/sql does for each statement would cost more than most of ours do. It is used by one goroutine at
+// a time. Statements run without the caller's context: they are short, and a driver that watches a context
+// starts a goroutine for each.
 type session struct {
-	conn   *sql.Conn
-	stmts  map[string]*sql.Stmt
-	broken bool // what state the connection is in is not known
+	conn   driver.Conn
+	stmts  map[string]statement
+	shapes map[shape]string // the text of the queries of each shape
+	args   []driver.NamedValue
+	values [4]driver.Value // the columns of a row
+	broken bool            // what state the connection is in is not known
+}
+
+type statement struct {
+	driver.Stmt
+	driver.StmtQueryContext
+}
+
+func newSession(conn driver.Conn) *session {
+	return &session{conn: conn, stmts: map[string]statement{}, shapes: map[shape]string{}}
 }
 
 var background = context.Background()
 
-func (s *session) stmt(query string) (*sql.Stmt, error) {
-	if st := s.stmts[query]; st != nil {
+// errNoRow says that a query that reads one row found none.
+var errNoRow = errors.New("no row")
+
+func (s *session) stmt(query string) (statement, error) {
+	if st, ok := s.stmts[query]; ok {
 		return st, nil
 	}
-	st, err := s.conn.PrepareContext(background, query)
+	st, err := s.conn.Prepare(query)
+	if err != nil {
+		return statement{}, err
+	}
+	q, ok := st.(driver.StmtQueryContext)
+	if !ok {
+		return statement{}, errors.Join(errors.New("the SQLite driver cannot run a prepared statement"), st.Close())
+	}
+	s.stmts[query] = statement{st, q}
+	return s.stmts[query], nil
+}
+
+// query starts a statement: the driver takes its first step at once. An argument is nil, an int64, an int, a
+// string or a []byte.
+func (s *session) query(query string, args []any) (driver.Rows, error) {
+	st, err := s.stmt(query)
 	if err != nil {
 		return nil, err
 	}
-	s.stmts[query] = st
-	return st, nil
+	s.args = s.args[:0]
+	for i, a := range args {
+		if n, ok := a.(int); ok {
+			a = int64(n)
+		}
+		s.args = append(s.args, driver.NamedValue{Ordinal: i + 1, Value: a})
+	}
+	rows, err := st.QueryContext(background, s.args)
+	clear(s.args) // what was written need not stay in memory
+	return rows, err
 }
 
-func (s *session) exec(query string, args ...any) error {
-	st, err := s.stmt(query)
+// each calls scan for every row of a query, of at most four columns: what it is given is good until it
+// returns.
+func (s *session) each(query string, args []any, scan func([]driver.Value) error) (err error) {
+	rows, err := s.query(query, args)
 	if err != nil {
 		return err
 	}
-	_, err = st.ExecContext(background, args...)
-	return err
-}
-
-// row scans the one row of a query into dest. No row is sql.ErrNoRows.
-func (s *session) row(query string, args []any, dest ...any) error {
-	st, err := s.stmt(query)
-	if err != nil {
-		return err
-	}
-	return st.QueryRowContext(background, args...).Scan(dest...)
-}
-
-// each calls scan for every row of a query.
-func (s *session) each(query string, args []any, scan func(*sql.Rows) error) error {
-	st, err := s.stmt(query)
-	if err != nil {
-		return err
-	}
-	rows, err := st.QueryContext(background, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
+	defer func() {
+		if e := rows.Close(); err == nil {
+			err = e
+		}
+	}()
+	row := s.values[:min(len(rows.Columns()), len(s.values))]
+	for {
+		switch err := rows.Next(row); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := scan(row); errors.Is(err, errEnough) {
+			return nil
+		} else if err != nil {
 			return err
 		}
 	}
-	return rows.Err()
+}
+
+// errEnough ends the reading of rows.
+var errEnough = errors.New("no more rows are wanted")
+
+// exec runs a statement to its end.
+func (s *session) exec(query string, args ...any) error {
+	return s.each(query, args, func([]driver.Value) error { return nil })
+}
+
+// row reads the one row of a query into dest. No row is errNoRow.
+func (s *session) row(query string, args []any, dest ...any) error {
+	found := false
+	err := s.each(query, args, func(row []driver.Value) error {
+		found = true
+		for i, v := range row[:min(len(row), len(dest))] {
+			if err := assign(dest[i], v); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && !found {
+		return errNoRow
+	}
+	return err
+}
+
+// assign stores a column. NULL is the number 0.
+func assign(dest any, v driver.Value) error {
+	switch d := dest.(type) {
+	case *int64:
+		if n, ok := v.(int64); ok || v == nil {
+			*d = n
+			return nil
+		}
+	case *int:
+		if n, ok := v.(int64); ok || v == nil {
+			*d = int(n)
+			return nil
+		}
+	case *string:
+		if s, ok := v.(string); ok {
+			*d = s
+			return nil
+		}
+	case *[]byte:
+		switch b := v.(type) {
+		case []byte:
+			*d = b
+			return nil
+		case string:
+			*d = []byte(b)
+			return nil
+		}
+	}
+	return fmt.Errorf("a column of type %T is not what was expected", v)
 }
 
 // rollback ends a transaction that shall have no effect.
@@ -154,25 +244,27 @@ func (s *session) rollback() {
 	}
 }
 
+// close ends the session; again, it does nothing.
 func (s *session) close() {
 	for _, st := range s.stmts {
-		_ = st.Close()
+		_ = st.Stmt.Close()
 	}
-	// The connection must not go back to the pool of database/sql: nothing there would take it again.
-	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
-	_ = s.conn.Close()
+	if s.stmts != nil {
+		_ = s.conn.Close()
+	}
+	s.stmts = nil
 }
 
-// connect opens a session. A reader cannot write.
-func (s *Store) connect(ctx context.Context, reader bool) (*session, error) {
+// connect opens a session. One that is to read alone cannot write.
+func (s *Store) connect(ctx context.Context, readOnly bool) (*session, error) {
 	var se *session
 	err := s.patiently(ctx, func() error {
-		conn, err := s.db.Conn(background)
+		conn, err := s.connector.Connect(background)
 		if err != nil {
 			return err
 		}
-		se = &session{conn: conn, stmts: map[string]*sql.Stmt{}}
-		if reader {
+		se = newSession(conn)
+		if readOnly {
 			if err := se.exec("PRAGMA query_only = ON"); err != nil {
 				se.close()
 				return err
@@ -186,51 +278,67 @@ func (s *Store) connect(ctx context.Context, reader bool) (*session, error) {
 	return se, nil
 }
 
-// pool lends out sessions, at most as many as it was made for. They are opened when needed.
-type pool chan *session
-
-func newPool(n int) pool {
-	p := make(pool, n)
-	for range n {
-		p <- nil
-	}
-	return p
+// pool lends out sessions. The one that was given back last is lent first: it knows best what is in the
+// file, for SQLite forgets all that a connection has read when another one commits.
+type pool struct {
+	mu   sync.Mutex
+	idle []*session
 }
 
-func (s *Store) borrow(ctx context.Context, p pool, reader bool) (*session, error) {
-	var se *session
+func (p *pool) take() *session {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.idle)
+	if n == 0 {
+		return nil
+	}
+	se := p.idle[n-1]
+	p.idle = p.idle[:n-1]
+	return se
+}
+
+func (p *pool) giveBack(se *session) {
+	if se.broken {
+		se.close()
+		return
+	}
+	p.mu.Lock()
+	p.idle = append(p.idle, se)
+	p.mu.Unlock()
+}
+
+func (p *pool) close() {
+	for se := p.take(); se != nil; se = p.take() {
+		se.close()
+	}
+}
+
+// turns bounds how many transactions of a kind run at a time.
+type turns chan struct{}
+
+// borrow waits for a turn and lends out a session; both are given back together.
+func (s *Store) borrow(ctx context.Context, t turns) (*session, error) {
 	select {
-	case se = <-p:
+	case t <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-s.closed:
 		return nil, errClosed()
 	}
-	if se != nil {
+	if se := s.pool.take(); se != nil {
 		return se, nil
 	}
-	se, err := s.connect(ctx, reader)
+	se, err := s.connect(ctx, false)
 	if err != nil {
-		p <- nil
+		<-t
 		return nil, err
 	}
 	return se, nil
 }
 
-func (p pool) giveBack(se *session) {
-	if se.broken {
-		se.close()
-		se = nil
-	}
-	p <- se
-}
-
-func (p pool) close() {
-	for range cap(p) {
-		if se := <-p; se != nil {
-			se.close()
-		}
-	}
+func (s *Store) giveBack(t turns, se *session) {
+	s.pool.giveBack(se)
+	<-t
 }
 
 // busy reports whether another connection holds the lock that was asked for.

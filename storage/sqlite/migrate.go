@@ -55,7 +55,7 @@ func (s *Store) migrate(ctx context.Context, se *session) error {
 		if err != nil {
 			return err
 		}
-		if _, err := se.conn.ExecContext(background, string(text)); err != nil {
+		if err := execOn(se.conn, string(text)); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -63,7 +63,7 @@ func (s *Store) migrate(ctx context.Context, se *session) error {
 		fmt.Sprintf("PRAGMA application_id = %d", applicationID),
 		fmt.Sprintf("PRAGMA user_version = %d", len(files)),
 	} {
-		if _, err := se.conn.ExecContext(background, p); err != nil {
+		if err := execOn(se.conn, p); err != nil {
 			return err
 		}
 	}

@@ -3,12 +3,14 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -27,29 +29,38 @@ var update = flag.Bool("update", false, "write the files in testdata")
 func TestEveryConnectionHasTheSettings(t *testing.T) {
 	for _, sync := range []Synchronous{SynchronousFull, SynchronousNormal} {
 		s := open(t, file(t), &Options{Synchronous: sync})
-		check := func(se *session, reader int) {
+		check := func(se *session, readOnly int) {
 			var level, foreign, timeout, full, only int
 			var mode string
-			require.NoError(t, se.row(`SELECT (SELECT synchronous FROM pragma_synchronous), (SELECT foreign_keys FROM pragma_foreign_keys),
-				(SELECT timeout FROM pragma_busy_timeout), (SELECT fullfsync FROM pragma_fullfsync), (SELECT journal_mode FROM pragma_journal_mode),
-				(SELECT query_only FROM pragma_query_only)`, nil, &level, &foreign, &timeout, &full, &mode, &only))
+			for _, c := range []struct {
+				pragma string
+				dest   any
+			}{
+				{"synchronous", &level},
+				{"foreign_keys", &foreign},
+				{"busy_timeout", &timeout},
+				{"fullfsync", &full},
+				{"journal_mode", &mode},
+				{"query_only", &only},
+			} {
+				require.NoError(t, se.row("PRAGMA "+c.pragma, nil, c.dest))
+			}
 			require.Equal(t, map[Synchronous]int{SynchronousFull: 2, SynchronousNormal: 1}[sync], level)
 			require.Equal(t, 1, foreign)
 			require.Equal(t, driverWait, timeout)
 			require.Equal(t, 1, full)
 			require.Equal(t, "wal", mode)
-			require.Equal(t, reader, only)
+			require.Equal(t, readOnly, only)
 		}
-		all := map[*pool]int{&s.writer: 0, &s.readers: 1}
-		for p, reader := range all {
-			for range cap(*p) {
-				se, err := s.borrow(t.Context(), *p, reader == 1)
+		for _, of := range []turns{s.writer, s.readers} {
+			for range cap(of) { // all of them at the same time, so that each is another one
+				se, err := s.borrow(t.Context(), of)
 				require.NoError(t, err)
-				check(se, reader)
-				defer p.giveBack(se)
+				check(se, 0)
+				defer s.giveBack(of, se)
 			}
 		}
-		for range 3 { // what Watch, and a pool after a failure, opens
+		for range 3 { // what Watch opens
 			se, err := s.connect(t.Context(), true)
 			require.NoError(t, err)
 			check(se, 1)
@@ -213,8 +224,7 @@ func writeRelease(t *testing.T, name string) {
 	}))
 	withWriter(t, s, func(se *session) {
 		for _, p := range []string{"PRAGMA wal_checkpoint(TRUNCATE)", "PRAGMA journal_mode = DELETE", "PRAGMA page_size = 1024", "VACUUM"} { // small
-			_, err := se.conn.ExecContext(t.Context(), p)
-			require.NoError(t, err)
+			require.NoError(t, execOn(se.conn, p))
 		}
 	})
 	require.NoError(t, s.Close())
@@ -282,9 +292,9 @@ func TestUnknownCommit(t *testing.T) {
 // withWriter lends out the connection that writes.
 func withWriter(t testing.TB, s *Store, f func(*session)) {
 	t.Helper()
-	se, err := s.borrow(t.Context(), s.writer, false)
+	se, err := s.borrow(t.Context(), s.writer)
 	require.NoError(t, err)
-	defer s.writer.giveBack(se)
+	defer s.giveBack(s.writer, se)
 	f(se)
 }
 
@@ -447,74 +457,149 @@ func TestInABubble(t *testing.T) {
 	})
 }
 
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
 // TestQueryPlans asks SQLite how it would run the queries that the desk uses.
 func TestQueryPlans(t *testing.T) {
 	s := open(t, file(t), nil)
+	lots := func(q revue.LotQuery) func(revue.Tx) error {
+		return func(tx revue.Tx) error { _, err := tx.FindLots(q); return err }
+	}
+	asks := func(q revue.AskQuery) func(revue.Tx) error {
+		return func(tx revue.Tx) error { _, err := tx.FindAsks(q); return err }
+	}
+	decisions := func(q revue.DecisionQuery) func(revue.Tx) error {
+		return func(tx revue.Tx) error { _, err := tx.FindDecisions(q); return err }
+	}
 	for _, c := range []struct {
-		want string
-		run  func(tx revue.Tx) error
+		want  string
+		sorts bool // what it found, which are few rows
+		run   func(tx revue.Tx) error
 	}{
-		{"INDEX lots_status", func(tx revue.Tx) error { _, err := tx.FindLots(revue.LotQuery{Status: "open"}); return err }},
-		{"INDEX lots_status", func(tx revue.Tx) error {
-			_, err := tx.FindLots(revue.LotQuery{Status: "open", Kind: "decision", Stream: "s", Newest: true, After: 9, Limit: 5})
-			return err
-		}},
-		{"INDEX lots_key", func(tx revue.Tx) error {
-			_, err := tx.FindLots(revue.LotQuery{Status: "open", Kind: "decision", Key: "k", Newest: true, Limit: 1})
-			return err
-		}},
-		{"INDEX lots_expires", func(tx revue.Tx) error {
-			_, err := tx.FindLots(revue.LotQuery{Status: "open", ExpiresBefore: tx.Now()})
-			return err
-		}},
-		{"INDEX lots_seq", func(tx revue.Tx) error { _, err := tx.FindLots(revue.LotQuery{After: 9, Limit: 5}); return err }},
-		{"INDEX asks_lot", func(tx revue.Tx) error { _, err := tx.FindAsks(revue.AskQuery{Lot: "l"}); return err }},
-		{"INDEX asks_key", func(tx revue.Tx) error {
-			_, err := tx.FindAsks(revue.AskQuery{Key: "k", Thread: "t", Credential: "c", Newest: true, Limit: 1})
-			return err
-		}},
-		{"INDEX asks_decision", func(tx revue.Tx) error { _, err := tx.FindAsks(revue.AskQuery{Decision: "d"}); return err }},
-		{"INDEX decisions_key", func(tx revue.Tx) error { _, err := tx.FindDecisions(revue.DecisionQuery{Key: "k"}); return err }},
-		{"INDEX decisions_seq", func(tx revue.Tx) error {
-			_, err := tx.FindDecisions(revue.DecisionQuery{After: 3, Newest: true, Limit: 5})
-			return err
-		}},
-		{"INDEX sqlite_autoindex_decisions_1", func(tx revue.Tx) error {
-			_, err := tx.FindDecisions(revue.DecisionQuery{IDs: []string{"a", "b"}})
-			return err
-		}},
-		{"INDEX contexts_seq", func(tx revue.Tx) error {
+		{"INDEX sqlite_autoindex_lots_1", false, func(tx revue.Tx) error { _, _ = tx.Lot("l"); return nil }},
+		{"INDEX lots_open", false, lots(revue.LotQuery{Status: "open"})},
+		{"INDEX lots_open", false, lots(revue.LotQuery{Status: "open", Kind: "decision", Stream: "s", Newest: true, After: 9, Limit: 5})},
+		{"INDEX lots_key", false, lots(revue.LotQuery{Status: "open", Kind: "decision", Key: "k", Newest: true, Limit: 1})},
+		{"INDEX lots_key", false, lots(revue.LotQuery{Status: "dismissed", Kind: "decision", Key: "k", Newest: true, Limit: 1})},
+		{"INDEX lots_expires", true, lots(revue.LotQuery{Status: "open", ExpiresBefore: noon})},
+		{"INDEX lots_expires", true, lots(revue.LotQuery{Status: "open", Kind: "approval", ExpiresBefore: noon})},
+		{"INDEX lots_seq", false, lots(revue.LotQuery{After: 9, Limit: 5})},
+		{"INDEX lots_seq", false, lots(revue.LotQuery{Status: "answered", Newest: true, After: 9, Limit: 5})},
+		{"INDEX sqlite_autoindex_asks_1", false, func(tx revue.Tx) error { _, _ = tx.Ask("a"); return nil }},
+		{"INDEX asks_lot", false, asks(revue.AskQuery{Lot: "l"})},
+		{"INDEX asks_key", false, asks(revue.AskQuery{Key: "k", Limit: 1})},
+		{"INDEX asks_key", false, asks(revue.AskQuery{Key: "k", Thread: "t", Credential: "c", Newest: true, Limit: 1})},
+		{"INDEX asks_uncollected", false, asks(revue.AskQuery{Key: "k", Credential: "c", Uncollected: true, Newest: true, Limit: 9})},
+		{"INDEX asks_uncollected", true, asks(revue.AskQuery{Uncollected: true})},
+		{"INDEX asks_decision", false, asks(revue.AskQuery{Decision: "d"})},
+		{"INDEX decisions_id", false, func(tx revue.Tx) error { _, _ = tx.Decision("d"); return nil }},
+		{"PRIMARY KEY (ws=?)", false, decisions(revue.DecisionQuery{Newest: true, Limit: 5})},
+		{"PRIMARY KEY (ws=? AND seq<?)", false, decisions(revue.DecisionQuery{After: 3, Newest: true, Limit: 5})},
+		{"INDEX decisions_id", true, decisions(revue.DecisionQuery{IDs: []string{"a", "b"}})},
+		{"INDEX decisions_id", false, decisions(revue.DecisionQuery{IDs: []string{"a"}})},
+		{"PRIMARY KEY (ws=?)", false, func(tx revue.Tx) error {
 			_, err := tx.FindContexts(revue.ContextQuery{Newest: true, Limit: 10})
 			return err
 		}},
-		{"PRIMARY KEY", func(tx revue.Tx) error { _, err := tx.Events(5, 10); return err }},
-		{"PRIMARY KEY", func(tx revue.Tx) error { _, err := tx.Head(); return err }},
+		{"PRIMARY KEY (ws=? AND seq>?)", false, func(tx revue.Tx) error { _, err := tx.Events(5, 10); return err }},
+		{"PRIMARY KEY (ws=?)", false, func(tx revue.Tx) error { _, err := tx.Head(); return err }},
 	} {
 		se, err := s.connect(t.Context(), true)
 		require.NoError(t, err)
 		t.Cleanup(se.close)
-		before := map[string]bool{}
+		require.NoError(t, c.run(&tx{ctx: t.Context(), se: se, cache: &cache{}, ws: 1, workspace: "ws", view: true}))
 		for q := range se.stmts {
-			before[q] = true
-		}
-		require.NoError(t, c.run(&tx{ctx: t.Context(), se: se, workspace: "ws", view: true}))
-		for q := range se.stmts {
-			if before[q] || !strings.HasPrefix(q, "SELECT body") {
+			if !strings.HasPrefix(q, "SELECT body") {
 				continue
 			}
 			var plan []string
-			args := make([]any, strings.Count(q, "?"))
-			rows, err := se.conn.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+q, args...)
-			require.NoError(t, err)
-			for rows.Next() {
-				var a, b, n int
-				var detail string
-				require.NoError(t, rows.Scan(&a, &b, &n, &detail))
-				plan = append(plan, detail)
-			}
-			require.NoError(t, rows.Err())
-			require.NoError(t, rows.Close())
+			require.NoError(t, se.each("EXPLAIN QUERY PLAN "+q, make([]any, strings.Count(q, "?")), func(row []driver.Value) error {
+				plan = append(plan, row[3].(string))
+				return nil
+			}))
 			assert.Contains(t, strings.Join(plan, "\n"), c.want, q)
+			assert.NotRegexp(t, `LIMIT \?|ws = \?.*ORDER BY`, q, "SQLite would plan this anew for each call")
+			assert.Equal(t, c.sorts, strings.Contains(strings.Join(plan, "\n"), "TEMP B-TREE"), "%s\n%v", q, plan)
+		}
+	}
+}
+
+// TestKeptBodies holds what bodies.encode is told against the types.
+func TestKeptBodies(t *testing.T) {
+	var left []string
+	var walk func(t reflect.Type, path string)
+	walk = func(t reflect.Type, path string) {
+		switch t.Kind() {
+		case reflect.Pointer, reflect.Slice:
+			walk(t.Elem(), path)
+		case reflect.Struct:
+			for f := range t.Fields() {
+				if t == reflect.TypeFor[time.Time]() {
+					continue
+				}
+				if name := path + "." + f.Name; f.Tag.Get("json") == "-" || !f.IsExported() {
+					left = append(left, name)
+				} else {
+					walk(f.Type, name)
+				}
+			}
+		}
+	}
+	for _, v := range []any{revue.Lot{}, revue.AskRecord{}, revue.Decision{}, revue.ContextItem{}, revue.Event{}} {
+		walk(reflect.TypeOf(v), reflect.TypeOf(v).Name())
+	}
+	require.Equal(t, []string{"Decision.Corrections.After"}, left)
+
+	s := open(t, file(t), nil)
+	dec := revue.Decision{ID: "d", Seq: 1, Corrections: []revue.Correction{{ID: "c", After: time.Hour}}}
+	for range 2 {
+		require.NoError(t, s.Update(t.Context(), "ws", func(tx revue.Tx) error { return tx.PutDecision(dec) }))
+		require.NoError(t, s.View(t.Context(), "ws", func(tx revue.Tx) error {
+			d, err := tx.Decision("d")
+			require.Zero(t, d.Corrections[0].After, "it is not stored")
+			d.Corrections[0].ID = "changed by a caller"
+			return err
+		}))
+	}
+	require.NoError(t, s.View(t.Context(), "ws", func(tx revue.Tx) error {
+		d, err := tx.Decision("d")
+		require.Equal(t, "c", d.Corrections[0].ID)
+		return err
+	}))
+}
+
+func TestBodiesAreBounded(t *testing.T) {
+	var b bodies[revue.Event]
+	for i := range 10_000 {
+		b.keep(fmt.Sprintf("%01000d", i), revue.Event{Seq: revue.Seq(i)})
+	}
+	require.LessOrEqual(t, len(b.now)+len(b.old), 2*cacheSize/1000+2)
+	e, ok := b.kept(fmt.Sprintf("%01000d", 9_999))
+	require.True(t, ok)
+	require.Equal(t, revue.Seq(9_999), e.Seq)
+	_, ok = b.kept(fmt.Sprintf("%01000d", 0))
+	require.False(t, ok)
+	b.keep(strings.Repeat("x", cacheSize), revue.Event{})
+	_, ok = b.kept(strings.Repeat("x", cacheSize))
+	require.False(t, ok)
+}
+
+// The head that is kept in memory is that of the last commit, whoever made it and however it ended.
+func TestHeadIsThatOfTheFile(t *testing.T) {
+	path := file(t)
+	a, b := open(t, path, nil), open(t, path, nil)
+	for i := range 6 {
+		s := []*Store{a, a, b}[i%3]
+		require.NoError(t, s.Update(t.Context(), "ws", increment))
+		require.Error(t, s.Update(t.Context(), "ws", func(tx revue.Tx) error {
+			require.NoError(t, increment(tx))
+			return errors.New("not this one")
+		}))
+		require.NoError(t, s.Update(t.Context(), "ws", func(tx revue.Tx) error { return tx.PutRecord("test", "other", nil) }))
+		require.NoError(t, s.Update(t.Context(), "another", increment))
+		for _, s := range []*Store{a, b, a} {
+			require.Equal(t, revue.Seq(i+1), headSeq(t, s))
+			require.Equal(t, i+1, verify(t, s))
 		}
 	}
 }

@@ -202,7 +202,7 @@ func TestKilledWriterLeavesAllOrNothing(t *testing.T) {
 		before := verify(t, s)
 		cmd, _, out := start(t, "forever", path)
 		require.True(t, out.Scan())
-		require.Eventually(t, func() bool { return head(t, s) > revue.Seq(before+2) }, 20*time.Second, time.Duration(200+round*97)*time.Microsecond)
+		require.Eventually(t, func() bool { return headSeq(t, s) > revue.Seq(before+2) }, 20*time.Second, time.Duration(200+round*97)*time.Microsecond)
 		require.NoError(t, cmd.Process.Kill())
 		_ = cmd.Wait()
 		require.Greater(t, verify(t, s), before)
@@ -213,7 +213,7 @@ func TestKilledWriterLeavesAllOrNothing(t *testing.T) {
 	require.Equal(t, n+1, verify(t, open(t, path, nil)))
 }
 
-func head(t testing.TB, s *Store) revue.Seq {
+func headSeq(t testing.TB, s *Store) revue.Seq {
 	var n revue.Seq
 	require.NoError(t, s.View(t.Context(), "ws", func(tx revue.Tx) error {
 		h, err := tx.Head()
@@ -271,9 +271,9 @@ func BenchmarkUpdate(b *testing.B) {
 	for _, sync := range []Synchronous{SynchronousFull, SynchronousNormal} {
 		b.Run(sync.String()+"/bare", func(b *testing.B) {
 			s := open(b, file(b), &Options{Synchronous: sync, NoBell: true})
-			se, err := s.borrow(b.Context(), s.writer, false)
+			se, err := s.borrow(b.Context(), s.writer)
 			require.NoError(b, err)
-			defer s.writer.giveBack(se)
+			defer s.giveBack(s.writer, se)
 			require.NoError(b, se.exec("CREATE TABLE bare (id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT"))
 			require.NoError(b, se.exec("CREATE TABLE bare_events (seq INTEGER PRIMARY KEY, body TEXT NOT NULL) STRICT"))
 			body := string(make([]byte, 600))
@@ -288,17 +288,17 @@ func BenchmarkUpdate(b *testing.B) {
 		})
 		b.Run(sync.String()+"/bare, the same rows", func(b *testing.B) {
 			s := open(b, file(b), &Options{Synchronous: sync, NoBell: true})
-			se, err := s.borrow(b.Context(), s.writer, false)
+			se, err := s.borrow(b.Context(), s.writer)
 			require.NoError(b, err)
-			defer s.writer.giveBack(se)
+			defer s.giveBack(s.writer, se)
 			body := string(make([]byte, 600))
 			n := 0
 			for b.Loop() {
 				n++
 				require.NoError(b, se.exec("BEGIN IMMEDIATE"))
-				require.NoError(b, se.exec("INSERT INTO lots (workspace, id, seq, status, kind, stream, key, body) VALUES ('ws', ?, ?, 'open', 'decision', 'agents', ?, ?)",
+				require.NoError(b, se.exec("INSERT INTO lots (ws, id, seq, status, kind, stream, key, body) VALUES (1, ?, ?, 'open', 'decision', 'agents', ?, ?)",
 					"lot_"+strconv.Itoa(n*7919%1_000_003), n, strconv.Itoa(n), body))
-				require.NoError(b, se.exec("INSERT INTO events (workspace, seq, at, body) VALUES ('ws', ?, ?, ?)", n, n, body[:300]))
+				require.NoError(b, se.exec("INSERT INTO events (ws, seq, body) VALUES (1, ?, ?)", n, body[:300]))
 				require.NoError(b, se.exec("COMMIT"))
 			}
 		})

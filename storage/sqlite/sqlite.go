@@ -36,7 +36,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"io/fs"
 	"os"
@@ -93,14 +92,16 @@ type Options struct {
 // One Update runs at a time, whatever its workspace; Views run beside it and beside each other.
 type Store struct {
 	path        string
-	db          *sql.DB
+	connector   *connector
 	now         func() time.Time
 	busyTimeout time.Duration
 	poll        time.Duration
 	bell        *bell // nil without one
-	writer      pool
-	readers     pool
+	pool        pool
+	writer      turns
+	readers     turns
 	last        atomic.Int64 // the latest Now of an Update of this process, in microseconds
+	cache       cache
 	commit      func(*session) error
 
 	mu       sync.Mutex
@@ -141,12 +142,12 @@ func Open(ctx context.Context, path string, opts *Options) (*Store, error) {
 	}
 	s := &Store{
 		path:        path,
-		db:          sql.OpenDB(newConnector(path, o.Synchronous)),
+		connector:   newConnector(path, o.Synchronous),
 		now:         o.Now,
 		busyTimeout: o.BusyTimeout,
 		poll:        o.PollInterval,
-		writer:      newPool(1),
-		readers:     newPool(max(4, runtime.GOMAXPROCS(0))),
+		writer:      make(turns, 1),
+		readers:     make(turns, max(4, runtime.GOMAXPROCS(0))),
 		commit:      func(se *session) error { return se.exec("COMMIT") },
 		closed:      make(chan struct{}),
 		watchers:    map[*watcher]bool{},
@@ -162,11 +163,11 @@ func Open(ctx context.Context, path string, opts *Options) (*Store, error) {
 }
 
 func (s *Store) start(ctx context.Context, ring bool) error {
-	se, err := s.borrow(ctx, s.writer, false)
+	se, err := s.borrow(ctx, s.writer)
 	if err != nil {
 		return err
 	}
-	defer s.writer.giveBack(se)
+	defer s.giveBack(s.writer, se)
 	if err := s.patiently(ctx, func() error { return s.migrate(ctx, se) }); err != nil {
 		return err
 	}
@@ -225,13 +226,11 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 
 	s.running.Wait()
-	s.readers.close()
-	s.writer.close() // last, so that it is the one that tidies up the write-ahead log
-	err := s.db.Close()
-	if s.bell != nil {
-		err = errors.Join(err, s.bell.close())
+	s.pool.close()
+	if s.bell == nil {
+		return nil
 	}
-	return storageError("close", err)
+	return storageError("close", s.bell.close())
 }
 
 // View implements [revue.Store].
@@ -243,13 +242,13 @@ func (s *Store) View(ctx context.Context, workspace string, fn func(revue.Tx) er
 		return err
 	}
 	defer s.running.Done()
-	se, err := s.borrow(ctx, s.readers, true)
+	se, err := s.borrow(ctx, s.readers)
 	if err != nil {
 		return storageError("view", err)
 	}
-	defer s.readers.giveBack(se)
+	defer s.giveBack(s.readers, se)
 
-	t := &tx{ctx: ctx, se: se, workspace: workspace, view: true}
+	t := &tx{ctx: ctx, se: se, cache: &s.cache, workspace: workspace, view: true}
 	err = s.patiently(ctx, func() error {
 		if err := se.exec("BEGIN"); err != nil {
 			return err
@@ -280,11 +279,11 @@ func (s *Store) Update(ctx context.Context, workspace string, fn func(revue.Tx) 
 		return err
 	}
 	defer s.running.Done()
-	se, err := s.borrow(ctx, s.writer, false)
+	se, err := s.borrow(ctx, s.writer)
 	if err != nil {
 		return storageError("update", err)
 	}
-	defer func() { s.writer.giveBack(se) }()
+	defer func() { s.giveBack(s.writer, se) }()
 
 	for run := 1; ; run++ {
 		done, err := s.run(ctx, se, workspace, fn)
@@ -320,7 +319,7 @@ func (s *Store) run(ctx context.Context, se *session, workspace string, fn func(
 			se.rollback()
 		}
 	}()
-	t := &tx{ctx: ctx, se: se, workspace: workspace}
+	t := &tx{ctx: ctx, se: se, cache: &s.cache, workspace: workspace}
 	defer t.end()
 	if err := s.stamp(t); err != nil {
 		return true, storageError("begin", err)
@@ -344,17 +343,19 @@ func (s *Store) run(ctx context.Context, se *session, workspace string, fn func(
 	}
 	ended = true
 	if t.wrote {
+		t.keepHead(change)
 		s.committed(workspace, change)
 	}
 	return true, nil
 }
 
-// stamp sets the time of a transaction: the latest of the clock, of what this process has given out and
-// of the workspace's last commit.
+// stamp reads the workspace's number and change, and sets the time of a transaction: the latest of the
+// clock, of what this process has given out and of the workspace's last commit.
 func (s *Store) stamp(t *tx) error {
 	var last int64
-	err := t.se.row("SELECT at FROM clocks WHERE workspace = ?", []any{t.workspace}, &last)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	err := t.se.row(`SELECT f.change, w.n, w.change, w.at FROM workspaces f LEFT JOIN workspaces w ON w.name = +? WHERE f.n = 0`,
+		[]any{t.workspace}, &t.fileChange, &t.ws, &t.change, &last)
+	if err != nil {
 		return err
 	}
 	t.at = max(stored.Time(s.now()).UnixMicro(), s.last.Load(), last)

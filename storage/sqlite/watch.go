@@ -2,7 +2,8 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
+	"database/sql/driver"
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
@@ -171,7 +172,7 @@ func (l *look) begin() error {
 		if err := l.se.row("PRAGMA data_version", nil, &l.version); err != nil {
 			return err
 		}
-		return l.se.row("SELECT coalesce(max(change), 0) FROM clocks", nil, &l.seen)
+		return l.se.row("SELECT change FROM workspaces WHERE n = 0", nil, &l.seen)
 	})
 }
 
@@ -206,9 +207,9 @@ func (l *look) changes(wake func(string)) error {
 	seen := l.seen
 	err := l.s.patiently(l.ctx, func() error {
 		names = names[:0]
-		return l.se.each("SELECT workspace, change FROM clocks WHERE change > ? ORDER BY change", []any{l.seen}, func(r *sql.Rows) error {
+		return l.se.each("SELECT name, change FROM workspaces WHERE n > 0 AND change > ? ORDER BY change", []any{l.seen}, func(row []driver.Value) error {
 			var name string
-			if err := r.Scan(&name, &seen); err != nil {
+			if err := errors.Join(assign(&name, row[0]), assign(&seen, row[1])); err != nil {
 				return err
 			}
 			names = append(names, name)

@@ -598,6 +598,22 @@ func TestFaultsAreFound(t *testing.T) {
 				return t.Tx.FindAsks(q)
 			}
 		})},
+		{"asks are found by every combination of fields", "what was returned is uncollected", inTx(func(t *faultyTx) {
+			t.findAsks = func(q revue.AskQuery) ([]revue.AskRecord, error) {
+				uncollected := q.Uncollected
+				q.Uncollected = false
+				found, err := t.Tx.FindAsks(q)
+				return slices.DeleteFunc(found, func(a revue.AskRecord) bool { return uncollected && a.DecisionID == "" }), err
+			}
+		})},
+		{"asks are found by every combination of fields", "what has no decision yet is uncollected", inTx(func(t *faultyTx) {
+			t.findAsks = func(q revue.AskQuery) ([]revue.AskRecord, error) {
+				uncollected := q.Uncollected
+				q.Uncollected = false
+				found, err := t.Tx.FindAsks(q)
+				return slices.DeleteFunc(found, func(a revue.AskRecord) bool { return uncollected && !a.ReturnedAt.IsZero() }), err
+			}
+		})},
 		{"decisions are found by every combination of fields", "decisions come in the order of the ids", inTx(func(t *faultyTx) {
 			t.findDecs = func(q revue.DecisionQuery) ([]revue.Decision, error) {
 				found, err := t.Tx.FindDecisions(q)
@@ -623,6 +639,22 @@ func TestFaultsAreFound(t *testing.T) {
 				q.Live = time.Time{}
 				found, err := t.Tx.FindContexts(q)
 				return slices.DeleteFunc(found, func(c revue.ContextItem) bool { return !c.ExpiresAt.After(live) }), err
+			}
+		})},
+		{"what was read and put back is found as it is now", "a status stays", inTx(func(t *faultyTx) {
+			t.putLot = func(l revue.Lot) error {
+				if was, err := t.Tx.Lot(l.ID); err == nil {
+					l.Status = was.Status
+				}
+				return t.Tx.PutLot(l)
+			}
+		})},
+		{"what was read and put back is found as it is now", "what was returned once stays so", inTx(func(t *faultyTx) {
+			t.putAsk = func(a revue.AskRecord) error {
+				if was, err := t.Tx.Ask(a.ID); err == nil && !was.ReturnedAt.IsZero() {
+					a.ReturnedAt = was.ReturnedAt
+				}
+				return t.Tx.PutAsk(a)
 			}
 		})},
 		{"pages follow each other", "After takes in its own number", inTx(func(t *faultyTx) {

@@ -18,6 +18,7 @@ func queries() []clause {
 		{name: "decisions are found by every combination of fields", rule: rule, check: findDecisions},
 		{name: "many decisions are found by their ids", rule: "IDs: these alone, those that exist", check: findManyIDs},
 		{name: "context is found by every combination of fields", rule: rule, check: findContexts},
+		{name: "what was read and put back is found as it is now", rule: rule, check: found},
 		{name: "pages follow each other", rule: "After: those with a greater Seq; with Newest, with a smaller one (0: no bound); Limit 0: no limit", check: pages},
 		{
 			name: "queries take text as it is",
@@ -167,6 +168,7 @@ func findAsks(e *env) error {
 			ID: "ask" + strconv.Itoa(i), Seq: revue.Seq(i*2 + 1),
 			LotID: bit(0, "l1", "l2"), Key: bit(1, "k1", "k2"), Thread: bit(2, "t1", "t2"),
 			Credential: bit(3, "c1", "c2"), DecisionID: bit(4, "", "d2"),
+			ReturnedAt: []time.Time{{}, noon}[i>>5],
 		})
 	}
 	err := e.update(s, "ws", func(tx revue.Tx) error {
@@ -181,7 +183,7 @@ func findAsks(e *env) error {
 		return err
 	}
 	return e.view(s, "ws", func(tx revue.Tx) error {
-		for mask := range 1 << 5 {
+		for mask := range 1 << 6 {
 			pick := func(n int, v string) string {
 				if mask>>n&1 == 0 {
 					return ""
@@ -191,12 +193,13 @@ func findAsks(e *env) error {
 			for _, p := range pagings() {
 				q := revue.AskQuery{
 					Lot: pick(0, "l1"), Key: pick(1, "k2"), Thread: pick(2, "t1"), Credential: pick(3, "c2"), Decision: pick(4, "d2"),
-					After: p.after, Newest: p.newest, Limit: p.limit,
+					Uncollected: mask>>5 == 1, After: p.after, Newest: p.newest, Limit: p.limit,
 				}
 				var want []revue.AskRecord
 				for _, a := range all {
 					if either(q.Lot, a.LotID) && either(q.Key, a.Key) && either(q.Thread, a.Thread) &&
-						either(q.Credential, a.Credential) && either(q.Decision, a.DecisionID) {
+						either(q.Credential, a.Credential) && either(q.Decision, a.DecisionID) &&
+						(!q.Uncollected || a.DecisionID != "" && a.ReturnedAt.IsZero()) {
 						want = append(want, a)
 					}
 				}
@@ -332,6 +335,108 @@ func findContexts(e *env) error {
 		}
 		return nil
 	})
+}
+
+// found changes one field after the other of what it has read in the same transaction: a store may then
+// write less than all.
+func found(e *env) error {
+	s := e.open()
+	lot := revue.Lot{ID: "x", Seq: 5, Status: revue.StatusOpen, Kind: revue.KindDecision, Stream: "s", Key: "k", ExpiresAt: noon}
+	ask := revue.AskRecord{ID: "x", Seq: 5, LotID: "l", Key: "k", Thread: "t", Credential: "c"}
+	dec := revue.Decision{ID: "x", Seq: 5, Key: "k"}
+	steps := []func(){
+		func() {}, // as it is
+		func() { lot.Question, ask.Question, dec.Question = "?", "?", "?" },
+		func() { lot.ExpiresAt, ask.DecisionID, dec.Key = noon.Add(time.Hour), "d", "k2" },
+		func() { lot.Status, ask.ReturnedAt, dec.Answer = revue.StatusAnswered, noon, "!" },
+		func() { lot.Status, ask.ReturnedAt = revue.StatusOpen, time.Time{} },
+		func() { lot.ExpiresAt, ask.DecisionID = time.Time{}, "" },
+		func() { lot.Kind, ask.Thread = revue.KindApproval, "t2" },
+		func() { lot.Stream, ask.Credential = "s2", "c2" },
+		func() { lot.Key, ask.Key = "k2", "k2" },
+		func() { lot.ExpiresAt, ask.DecisionID, ask.LotID = noon, "d2", "l2" },
+		func() { lot.Seq, ask.Seq, dec.Seq = 7, 7, 7 },
+	}
+	check := func(tx revue.Tx, step int) error {
+		count := func(what string, got, want bool, err error) error {
+			if err != nil || got != want {
+				return fmt.Errorf("after change %d of what was read, found by %s: %v, want %v: %w", step, what, got, want, errOr(err))
+			}
+			return nil
+		}
+		for _, q := range []revue.LotQuery{
+			{Status: revue.StatusOpen},
+			{Status: revue.StatusAnswered},
+			{Kind: revue.KindDecision},
+			{Stream: "s"},
+			{Key: "k"},
+			{Key: "k2"},
+			{ExpiresBefore: noon},
+			{Status: revue.StatusOpen, ExpiresBefore: noon},
+			{Status: revue.StatusOpen, ExpiresBefore: noon.Add(time.Hour)},
+			{After: 6},
+		} {
+			found, err := tx.FindLots(q)
+			want := either(q.Status, lot.Status) && either(q.Kind, lot.Kind) && either(q.Stream, lot.Stream) && either(q.Key, lot.Key) &&
+				(q.ExpiresBefore.IsZero() || !lot.ExpiresAt.IsZero() && !lot.ExpiresAt.After(q.ExpiresBefore)) && lot.Seq > q.After
+			if err := count(fmt.Sprintf("%+v", q), len(found) == 1 && found[0].Question == lot.Question && found[0].Status == lot.Status, want, err); err != nil {
+				return err
+			}
+		}
+		for _, q := range []revue.AskQuery{
+			{Lot: "l"},
+			{Lot: "l2"},
+			{Key: "k"},
+			{Key: "k2"},
+			{Thread: "t"},
+			{Credential: "c"},
+			{Decision: "d"},
+			{Decision: "d2"},
+			{Uncollected: true},
+			{Key: "k", Uncollected: true},
+			{Key: "k2", Uncollected: true},
+			{Key: "k", After: 6},
+			{After: 6},
+		} {
+			found, err := tx.FindAsks(q)
+			want := either(q.Lot, ask.LotID) && either(q.Key, ask.Key) && either(q.Thread, ask.Thread) && either(q.Credential, ask.Credential) &&
+				either(q.Decision, ask.DecisionID) && (!q.Uncollected || ask.DecisionID != "" && ask.ReturnedAt.IsZero()) && ask.Seq > q.After
+			if err := count(fmt.Sprintf("%+v", q), len(found) == 1 && found[0].Question == ask.Question, want, err); err != nil {
+				return err
+			}
+		}
+		for _, q := range []revue.DecisionQuery{{Key: "k"}, {Key: "k2"}, {IDs: []string{"x"}}, {After: 6}} {
+			found, err := tx.FindDecisions(q)
+			want := either(q.Key, dec.Key) && dec.Seq > q.After
+			if err := count(fmt.Sprintf("%+v", q), len(found) == 1 && found[0].Answer == dec.Answer, want, err); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	put := func(tx revue.Tx) error { return errors.Join(tx.PutLot(lot), tx.PutAsk(ask), tx.PutDecision(dec)) }
+	if err := e.update(s, "ws", put); err != nil {
+		return err
+	}
+	for i, change := range steps {
+		change()
+		err := e.update(s, "ws", func(tx revue.Tx) error {
+			_, err1 := tx.Lot("x")
+			_, err2 := tx.Ask("x")
+			_, err3 := tx.Decision("x")
+			if err := errors.Join(err1, err2, err3, put(tx)); err != nil {
+				return err
+			}
+			return check(tx, i) // in the same transaction
+		})
+		if err == nil {
+			err = e.view(s, "ws", func(tx revue.Tx) error { return check(tx, i) })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func pages(e *env) error {
