@@ -265,7 +265,7 @@ func sameRows(b *testing.B) (rival, [][]write) {
 	desk := revue.New(store, memory.New(nil), nil)
 	ask := func(i int) revue.Ask {
 		a := databaseAsk(0)
-		a.Question = fmt.Sprintf("Which database should service %d use?", i)
+		a.Question = newQuestion(i)
 		return a
 	}
 	collect := func(i int) revue.Outcome {
@@ -307,6 +307,15 @@ func sameRows(b *testing.B) (rival, [][]write) {
 	return r, commits
 }
 
+// newQuestion is a question about things that no other is about, as most are.
+func newQuestion(i int) string {
+	thing := func(n int) string {
+		syllables := []string{"ba", "ce", "di", "fo", "gu", "ka", "le", "mi", "no", "pu", "ra", "se", "ti", "vo", "zu", "xa"}
+		return syllables[n%16] + syllables[n/16%16] + syllables[n/256%16] + syllables[n/4096%16]
+	}
+	return fmt.Sprintf("Which store should the %s of %s use for its %s?", thing(i*31), thing(i*57+1), thing(i*97+2))
+}
+
 // BenchmarkAskAnswer asks, answers and collects on SQLite: three durable commits. In the same run it does
 // as many with nothing but prepared statements: of the very rows that the desk wrote, and of a single row.
 // x-same-rows and x-one-row are the time of a commit of these through that of one of the desk's: 1 is
@@ -328,7 +337,7 @@ func BenchmarkAskAnswer(b *testing.B) {
 	commits := 0
 	for i := 0; b.Loop(); i++ {
 		ask := databaseAsk(0)
-		ask.Question = fmt.Sprintf("Which database should service %d use?", i)
+		ask.Question = newQuestion(i)
 		store.commits = 0
 		timed(&ours, func() {
 			o, err := agent.Request(b.Context(), ask)

@@ -173,7 +173,7 @@ func (t *tx) settleExpired() error {
 			return err
 		}
 		who := Who{Name: "revue", Via: "expiry"}
-		e, err := t.append(Event{Kind: EventLotExpired, Lot: lot.ID, Asks: askIDs(asks), Via: who.Via, Digest: digestOf(lot)})
+		e, err := t.append(Event{Kind: EventLotExpired, Lot: lot.ID, Asks: askIDs(asks), Via: who.Via, Digest: lot.digest()})
 		if err != nil {
 			return err
 		}

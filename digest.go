@@ -36,6 +36,20 @@ func (d digest) list(l []string) {
 	}
 }
 
+func (d digest) flag(b bool) {
+	if b {
+		d.num(1)
+	} else {
+		d.num(0)
+	}
+}
+
+func (d digest) who(w Who) {
+	d.str(w.ID)
+	d.str(w.Name)
+	d.str(w.Via)
+}
+
 func (d digest) hex() string { return hex.EncodeToString(d.h.Sum(nil)) }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }

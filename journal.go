@@ -1,9 +1,6 @@
 package revue
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"strings"
 	"time"
 )
@@ -108,12 +105,76 @@ func VerifyChain(prev Event, events []Event) error {
 	return nil
 }
 
-// digestOf is the SHA-256 of a value's JSON, for Event.Digest.
-func digestOf(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return ""
+// What Event.Digest is over: the text and the terms of what was written, which stay what they were, and by
+// whom. It can be computed again as long as the text was not purged.
+
+func (a AskRecord) digest() string {
+	h := newDigest("revue-ask-1")
+	h.str(a.Key)
+	h.str(a.Question)
+	h.str(a.Context)
+	h.str(a.Recommendation)
+	h.str(a.Credential)
+	h.str(a.Thread)
+	h.str(a.Repo)
+	return h.hex()
+}
+
+func (l Lot) digest() string {
+	h := newDigest("revue-lot-end-1")
+	h.str(l.ID)
+	h.str(string(l.Status))
+	switch {
+	case l.Answer != nil:
+		h.str(l.Answer.Value)
+		h.flag(l.Answer.FreeText)
+		h.str(l.Answer.Note)
+		h.str(string(l.Answer.Remember))
+		h.str(l.Answer.Confirms)
+		h.who(l.Answer.By)
+	case l.Dismissed != nil:
+		h.str(l.Dismissed.Reason)
+		h.who(l.Dismissed.By)
 	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
+	return h.hex()
+}
+
+func (d Decision) digest() string {
+	h := newDigest("revue-decision-1")
+	h.str(d.ID)
+	h.str(d.Key)
+	h.str(d.Question)
+	h.str(d.Answer)
+	h.flag(d.FreeText)
+	h.str(d.Note)
+	h.str(string(d.Remember))
+	h.num(int64(d.Confirmations))
+	h.num(int64(len(d.Aliases)))
+	for _, a := range d.Aliases {
+		h.str(a.Text)
+	}
+	h.str(d.SupersededBy)
+	h.who(d.By)
+	return h.hex()
+}
+
+func (c Correction) digest() string {
+	h := newDigest("revue-correction-1")
+	h.str(c.ID)
+	h.str(string(c.Verb))
+	h.num(c.Expires.UnixMicro())
+	h.str(c.Undoes)
+	h.str(c.Note)
+	h.who(c.By)
+	return h.hex()
+}
+
+func (c ContextItem) digest() string {
+	h := newDigest("revue-context-1")
+	h.str(c.ID)
+	h.str(c.Kind)
+	h.str(c.Body)
+	h.list(c.Concepts)
+	h.str(c.Credential)
+	return h.hex()
 }

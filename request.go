@@ -113,7 +113,7 @@ func (c *decider) Share(ctx context.Context, item ContextItem) (ContextItem, err
 		}
 		out = item
 		out.ID, out.CreatedAt, out.ExpiresAt = t.ids.new("ctx_"), t.now, t.now.Add(ContextLife)
-		e, err := t.append(Event{Kind: EventContextShared, Ref: out.ID, Actor: agent.Credential, Via: agent.Via, Digest: digestOf(out)})
+		e, err := t.append(Event{Kind: EventContextShared, Ref: out.ID, Actor: agent.Credential, Via: agent.Via, Digest: out.digest()})
 		if err != nil {
 			return err
 		}
@@ -540,7 +540,7 @@ func (t *tx) handOver(from standing, rec AskRecord) (standing, error) {
 func (t *tx) putAsk(rec *AskRecord, kind EventKind) error {
 	e, err := t.append(Event{
 		Kind: kind, Lot: rec.LotID, Asks: []string{rec.ID}, Decision: rec.DecisionID,
-		Actor: rec.Credential, Via: rec.Via, Digest: digestOf(*rec),
+		Actor: rec.Credential, Via: rec.Via, Digest: rec.digest(),
 	})
 	if err != nil {
 		return err

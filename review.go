@@ -220,7 +220,7 @@ func (d *Desk) settle(t *tx, lot Lot, a Answer, by Who, settled, rest []AskRecor
 // close writes a lot that a human has ended, with its event and its receipt.
 func (t *tx) close(lot Lot, settled []AskRecord, e Event, r Receipt, by Who) (Lot, error) {
 	lot.Asks, lot.Scopes = settled, scopesOf(settled)
-	e.Lot, e.Asks, e.Actor, e.Via, e.Digest = lot.ID, askIDs(settled), by.ID, by.Via, digestOf(lot)
+	e.Lot, e.Asks, e.Actor, e.Via, e.Digest = lot.ID, askIDs(settled), by.ID, by.Via, lot.digest()
 	e, err := t.append(e)
 	if err != nil {
 		return lot, err
@@ -355,7 +355,7 @@ func (d *Desk) keep(t *tx, lot Lot, dec Decision, made bool, by Who) error {
 	if made {
 		kind = EventDecisionMade
 	}
-	e, err := t.append(Event{Kind: kind, Lot: lot.ID, Decision: dec.ID, Actor: by.ID, Via: by.Via, Digest: digestOf(dec)})
+	e, err := t.append(Event{Kind: kind, Lot: lot.ID, Decision: dec.ID, Actor: by.ID, Via: by.Via, Digest: dec.digest()})
 	if err != nil {
 		return err
 	}
@@ -377,7 +377,7 @@ func (d *Desk) keep(t *tx, lot Lot, dec Decision, made bool, by Who) error {
 			}
 			old.SupersededBy = dec.ID
 			dec.Supersedes = append(dec.Supersedes, old.ID)
-			if _, err := t.append(Event{Kind: EventDecisionSuperseded, Decision: old.ID, Ref: dec.ID, Actor: by.ID, Via: by.Via, Digest: digestOf(old)}); err != nil {
+			if _, err := t.append(Event{Kind: EventDecisionSuperseded, Decision: old.ID, Ref: dec.ID, Actor: by.ID, Via: by.Via, Digest: old.digest()}); err != nil {
 				return err
 			}
 			if err := t.PutDecision(old); err != nil {
@@ -505,7 +505,7 @@ func (r *reviewer) Reopen(ctx context.Context, lotID string) (Lot, error) {
 				return err
 			}
 		}
-		if _, err := t.append(Event{Kind: EventLotReopened, Lot: lot.ID, Asks: askIDs(asks), Actor: by.ID, Via: by.Via, Digest: digestOf(reopened)}); err != nil {
+		if _, err := t.append(Event{Kind: EventLotReopened, Lot: lot.ID, Asks: askIDs(asks), Actor: by.ID, Via: by.Via, Digest: reopened.digest()}); err != nil {
 			return err
 		}
 		if err := t.PutLot(reopened); err != nil {
@@ -686,7 +686,7 @@ func (r *reviewer) Correct(ctx context.Context, c Correction) (Decision, error) 
 			return nil
 		}
 		if _, err := t.append(Event{
-			Kind: EventDecisionCorrected, Decision: dec.ID, Verb: c.Verb, Ref: c.ID, Actor: by.ID, Via: by.Via, Digest: digestOf(c),
+			Kind: EventDecisionCorrected, Decision: dec.ID, Verb: c.Verb, Ref: c.ID, Actor: by.ID, Via: by.Via, Digest: c.digest(),
 		}); err != nil {
 			return err
 		}
