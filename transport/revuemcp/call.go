@@ -90,6 +90,9 @@ func (s *Server) shown(ctx context.Context, tool string, err error) error {
 		}
 		return &revue.Error{Code: revue.CodeUnavailable, Message: "the call was cancelled and nothing was decided; make the identical call again", Err: err}
 	}
+	if e := (*revue.Error)(nil); errors.As(err, &e) && e == errClosing {
+		return err // no failure
+	}
 	if code := revue.CodeOf(err); code == revue.CodeInternal || code == revue.CodeUnavailable {
 		s.log.ErrorContext(ctx, "a tool call failed", "tool", tool, "error", err)
 	}
@@ -290,7 +293,7 @@ func (c *call) signs(ctx context.Context) (stop func()) {
 			}
 			// A client that does not get its progress does not get its answer either, and that is noticed.
 			_ = c.req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
-				ProgressToken: token, Progress: time.Since(began).Seconds(), Message: message,
+				ProgressToken: token, Progress: time.Since(began).Truncate(time.Millisecond).Seconds(), Message: message,
 			})
 		}
 		comments := time.NewTimer(s.firstComment)
