@@ -40,8 +40,9 @@ func (a *admin) CreateWorkspace(ctx context.Context, name string) (Workspace, er
 	}
 	var out Workspace
 	err = a.desk.update(ctx, "", func(t *tx) error {
-		ws, made, err := t.ensureWorkspace(name)
-		if err == nil && !made {
+		id := t.ids.new("ws_")
+		ws, err := t.ensureWorkspace(name, id)
+		if err == nil && ws.ID != id {
 			err = &Error{Code: CodeConflict, ID: name, Message: "there is a workspace " + name + " already"}
 		}
 		out = ws
@@ -58,13 +59,14 @@ func workspaceName(s string) (string, error) {
 	return name, nil
 }
 
-func (t *tx) ensureWorkspace(name string) (ws Workspace, made bool, err error) {
+// ensureWorkspace lists a workspace under a new id, unless it is listed.
+func (t *tx) ensureWorkspace(name, id string) (ws Workspace, err error) {
 	err = readJSON(t, recordWorkspace, name, &ws)
 	if !errors.Is(err, ErrNotFound) {
-		return ws, false, err
+		return ws, err
 	}
-	ws = Workspace{Name: name, CreatedAt: t.now}
-	return ws, true, putJSON(t, recordWorkspace, name, ws)
+	ws = Workspace{ID: id, Name: name, CreatedAt: t.now}
+	return ws, putJSON(t, recordWorkspace, name, ws)
 }
 
 // ensureStream lists a stream on its first use.
@@ -188,8 +190,15 @@ func (a *admin) CreateToken(ctx context.Context, n NewToken) (Token, error) {
 // note writes an act on a token into the journal of its workspace.
 func (a *admin) note(ctx context.Context, workspace string, kind EventKind, id string) error {
 	return a.desk.update(ctx, workspace, func(t *tx) error {
-		_, err := t.append(Event{Kind: kind, Ref: id, Actor: a.human.ID, Via: a.human.Via})
-		return err
+		key := string(kind) + " " + id
+		_, err := t.Record(recordNoted, key)
+		if !errors.Is(err, ErrNotFound) {
+			return err // noted already
+		}
+		if _, err := t.append(Event{Kind: kind, Ref: id, Actor: a.human.ID, Via: a.human.Via}); err != nil {
+			return err
+		}
+		return t.PutRecord(recordNoted, key, []byte{'1'})
 	})
 }
 

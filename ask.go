@@ -82,6 +82,8 @@ type Question struct {
 	Repo     string
 }
 
+func (q Question) scope() Scope { return Scope{Concepts: q.Concepts, Files: q.Files, Repo: q.Repo} }
+
 // Scope is where an answer holds.
 type Scope struct {
 	Concepts []string `json:"concepts,omitempty"`
@@ -105,6 +107,7 @@ type AskRecord struct {
 	Differs        string    `json:"differs,omitempty"` // in which words, for a likely one
 	Revision       Revision  `json:"revision"`          // the lot's revision when it joined
 	Deictic        bool      `json:"deictic,omitempty"`
+	Permission     bool      `json:"permission,omitempty"`
 	Agent          string    `json:"agent"`
 	Credential     string    `json:"credential"`
 	Thread         string    `json:"thread"`
@@ -251,6 +254,8 @@ type Outcome struct {
 	Correction *CorrectionGuide `json:"correction,omitempty"`
 	Trace      string           `json:"trace,omitempty"`
 	RetryAfter time.Duration    `json:"-"` // of pending: when calling again makes sense
+
+	claim string // of an approval: the call that got it
 }
 
 // CorrectionGuide tells a caller how a human corrects the decision an outcome came from.

@@ -194,7 +194,7 @@ func (d *Desk) list(ctx context.Context, workspace string) error {
 		return nil
 	}
 	err := d.update(ctx, "", func(t *tx) error {
-		_, _, err := t.ensureWorkspace(workspace)
+		_, err := t.ensureWorkspace(workspace, t.ids.new("ws_"))
 		return err
 	})
 	if err == nil {

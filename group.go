@@ -10,12 +10,21 @@ import (
 type candidate struct {
 	id       string
 	seq      Seq
+	key      string
 	question Question
 	scopes   []Scope
 }
 
 func candidateOf(l Lot) candidate {
-	return candidate{id: l.ID, seq: l.Seq, question: l.question(), scopes: l.Scopes}
+	return candidate{id: l.ID, seq: l.Seq, key: l.Key, question: l.question(), scopes: l.Scopes}
+}
+
+func candidatesOf(lots []Lot) []candidate {
+	out := make([]candidate, len(lots))
+	for i, l := range lots {
+		out[i] = candidateOf(l)
+	}
+	return out
 }
 
 // openLots keeps the candidates of each workspace, so that a new ask does not read every open lot. Like a
@@ -37,7 +46,11 @@ type openPlace struct {
 	seq  Seq    // the event it reflects
 	hash string // that event's hash, to notice another journal
 	lots []candidate
+	past []candidate // the newest that were dismissed
 }
+
+// maxPast bounds how many dismissed lots a new one is compared with.
+const maxPast = 500
 
 func (o *openLots) place(workspace string) *openPlace {
 	o.mu.Lock()
@@ -68,42 +81,65 @@ func (d *Desk) candidates(t *tx) ([]candidate, error) {
 	if p.seq == head.Seq && p.hash == head.Hash {
 		return p.lots, nil
 	}
-	lots, ok, err := p.follow(t, head)
+	lots, past, ok, err := p.follow(t, head)
 	if err == nil && !ok {
 		lots, err = t.readCandidates()
+		if err == nil {
+			past, err = t.readDismissed()
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	p.seq, p.hash, p.lots = head.Seq, head.Hash, lots
+	p.seq, p.hash, p.lots, p.past = head.Seq, head.Hash, lots, past
 	return lots, nil
 }
 
 func (t *tx) readCandidates() ([]candidate, error) {
 	open, err := t.FindLots(LotQuery{Status: StatusOpen, Kind: KindDecision})
-	lots := make([]candidate, len(open))
-	for i, l := range open {
-		lots[i] = candidateOf(l)
+	return candidatesOf(open), err
+}
+
+func (t *tx) readDismissed() ([]candidate, error) {
+	past, err := t.FindLots(LotQuery{Status: StatusDismissed, Kind: KindDecision, Newest: true, Limit: maxPast})
+	slices.Reverse(past)
+	return candidatesOf(past), err
+}
+
+// dismissed returns the newest of the lots that were dismissed, oldest first, as candidates does.
+func (d *Desk) dismissed(t *tx) ([]candidate, error) {
+	if len(t.events) > 0 {
+		return t.readDismissed()
 	}
-	return lots, err
+	if _, err := d.candidates(t); err != nil {
+		return nil, err
+	}
+	p := d.open.place(t.workspace)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.past, nil
 }
 
 // follow brings the lots up to the head of the journal. It is not ok where that is too far, or the journal does
 // not go on from what was read.
-func (p *openPlace) follow(t *tx, head Event) (lots []candidate, ok bool, err error) {
+func (p *openPlace) follow(t *tx, head Event) (lots, past []candidate, ok bool, err error) {
 	if p.seq < 0 || head.Seq <= p.seq || head.Seq-p.seq > maxFollow {
-		return nil, false, nil
+		return nil, nil, false, nil
 	}
 	events, err := t.Events(p.seq, maxFollow)
 	if err != nil || len(events) == 0 || events[0].Prev != p.hash || events[len(events)-1].Seq != head.Seq {
-		return nil, false, err
+		return nil, nil, false, err
 	}
-	lots = p.lots
+	lots, past = p.lots, p.past
 	closed := map[string]bool{} // of each lot that changed, whether it did so by ending
 	for _, e := range events {
 		switch e.Kind {
-		case EventLotAnswered, EventLotDismissed, EventLotExpired:
+		case EventLotAnswered, EventLotExpired:
 			closed[e.Lot] = true
+		case EventLotDismissed:
+			closed[e.Lot] = false // read again, for what it asked
+		case EventPurged:
+			closed[e.Ref] = false
 		case EventAskReturned, EventDecisionMade, EventDecisionConfirmed:
 		default:
 			closed[e.Lot] = false
@@ -113,9 +149,7 @@ func (p *openPlace) follow(t *tx, head Event) (lots []candidate, ok bool, err er
 		}
 	}
 	for id, ended := range closed {
-		if i := slices.IndexFunc(lots, func(c candidate) bool { return c.id == id }); i >= 0 {
-			lots = append(lots[:i:i], lots[i+1:]...) // a copy: others may be reading the old ones
-		}
+		lots, past = without(lots, id), without(past, id)
 		if ended || id == "" {
 			continue
 		}
@@ -124,16 +158,37 @@ func (p *openPlace) follow(t *tx, head Event) (lots []candidate, ok bool, err er
 			continue
 		}
 		if err != nil {
-			return nil, false, err
+			return nil, nil, false, err
 		}
-		if lot.Status == StatusOpen && lot.Kind == KindDecision {
+		switch {
+		case lot.Kind != KindDecision:
+		case lot.Status == StatusOpen:
 			lots = append(lots, candidateOf(lot))
+		case lot.Status == StatusDismissed && !lot.Purged:
+			past = append(past, candidateOf(lot))
 		}
 	}
-	if bySeq := func(a, b candidate) int { return cmp.Compare(a.seq, b.seq) }; !slices.IsSortedFunc(lots, bySeq) {
-		lots = slices.SortedFunc(slices.Values(lots), bySeq)
+	lots, past = ordered(lots), ordered(past)
+	past = past[max(0, len(past)-maxPast):]
+	return lots, past, true, nil
+}
+
+// ordered is the list in the order of Seq.
+func ordered(l []candidate) []candidate {
+	bySeq := func(a, b candidate) int { return cmp.Compare(a.seq, b.seq) }
+	if slices.IsSortedFunc(l, bySeq) {
+		return l
 	}
-	return lots, true, nil
+	return slices.SortedFunc(slices.Values(l), bySeq)
+}
+
+// without is the list without the candidate of this id: a copy, since others may be reading the old one.
+func without(l []candidate, id string) []candidate {
+	i := slices.IndexFunc(l, func(c candidate) bool { return c.id == id })
+	if i < 0 {
+		return l
+	}
+	return append(l[:i:i], l[i+1:]...)
 }
 
 // group puts an ask into an open lot that asks the same, or into one of its own.

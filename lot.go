@@ -1,6 +1,9 @@
 package revue
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Revision counts the visible changes of a lot. A human answers the revision that was on screen.
 type Revision int64
@@ -51,9 +54,10 @@ type Lot struct {
 	Dismissed  *Settled  `json:"dismissed,omitempty"`
 	DecisionID string    `json:"decisionId,omitempty"`
 	ReceiptID  string    `json:"receiptId,omitempty"`
-	Claims     int       `json:"claims,omitempty"`    // approvals: calls that got the outcome
-	Collected  bool      `json:"collected,omitempty"` // approvals: by a call that came after the end
-	Caller     string    `json:"caller,omitempty"`    // approvals: whose call it is
+	Claims     []string  `json:"claims,omitempty"`     // approvals: the calls that got the outcome
+	Collected  bool      `json:"collected,omitempty"`  // approvals: by a call that came after the end
+	MergedInto string    `json:"mergedInto,omitempty"` // the open lot that took its asks when it was reopened
+	Caller     string    `json:"caller,omitempty"`     // approvals: whose call it is
 	Purged     bool      `json:"purged,omitempty"`
 }
 
@@ -300,8 +304,11 @@ func (l Lot) reopened() bool {
 
 // reopen returns a dismissed lot open again; it keeps the dismissal as what came earlier.
 func (l Lot) reopen(now time.Time) (Lot, error) {
-	if l.Status != StatusDismissed {
+	switch {
+	case l.Status != StatusDismissed:
 		return l, l.conflict()
+	case l.Purged:
+		return l, &Error{Code: CodeConflict, ID: l.ID, Message: "lot " + l.ID + " was purged: nobody could tell what it asks"}
 	}
 	l.Status = StatusOpen
 	l.Revision++
@@ -318,23 +325,28 @@ func (l Lot) expire(now time.Time) (Lot, bool) {
 
 // claim returns the lot with its outcome taken by one call of its caller. A call that was parked
 // when the lot ended always gets it, unless a later call collected it in the meantime; a later call gets
-// it once, within collectFor, if no other did.
-func (l Lot) claim(parked bool, now time.Time) (Lot, bool) {
-	if l.Collected || !parked && (l.Claims > 0 || now.Sub(l.endedAt()) > collectFor) {
+// it once, within collectFor, if no other did. The same claim again changes nothing.
+func (l Lot) claim(id string, parked bool, now time.Time) (Lot, bool) {
+	if id != "" && slices.Contains(l.Claims, id) {
+		return l, true
+	}
+	if l.Collected || !parked && (len(l.Claims) > 0 || now.Sub(l.endedAt()) > collectFor) {
 		return l, false
 	}
-	l.Claims++
+	l.Claims = append(slices.Clip(l.Claims), id)
 	l.Collected = !parked
 	return l, true
 }
 
 // unclaim takes back a claim whose outcome did not reach its caller.
-func (l Lot) unclaim() Lot {
-	if l.Claims > 0 {
-		l.Claims--
+func (l Lot) unclaim(id string) Lot {
+	i := slices.Index(l.Claims, id)
+	if i < 0 {
+		return l
 	}
-	if l.Claims == 0 {
-		l.Collected = false
+	l.Claims = slices.Delete(slices.Clone(l.Claims), i, i+1)
+	if len(l.Claims) == 0 {
+		l.Claims, l.Collected = nil, false
 	}
 	return l
 }

@@ -3,6 +3,7 @@ package revue
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 // purgedText takes the place of text that was purged.
@@ -17,6 +18,9 @@ func (a *admin) Purge(ctx context.Context, id string) error {
 		return err
 	}
 	return a.desk.update(ctx, workspace, func(t *tx) error {
+		if done, err := t.purgedBefore(id); err != nil || done {
+			return err
+		}
 		purged := false
 		for _, purge := range []func(string) (bool, error){t.purgeLot, t.purgeDecision, t.purgeContext} {
 			var err error
@@ -33,6 +37,19 @@ func (a *admin) Purge(ctx context.Context, id string) error {
 		_, err := t.append(Event{Kind: EventPurged, Ref: id, Actor: a.human.ID, Via: a.human.Via})
 		return err
 	})
+}
+
+// purgedBefore reports whether a thing is blank already: an unknown commit that did happen, or a repeat.
+func (t *tx) purgedBefore(id string) (bool, error) {
+	lot, err1 := t.Lot(id)
+	dec, err2 := t.Decision(id)
+	item, err3 := t.Context(id)
+	for _, err := range []error{err1, err2, err3} {
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return false, err
+		}
+	}
+	return lot.Purged || dec.Purged || item.Purged, nil
 }
 
 func (t *tx) purgeLot(id string) (bool, error) {
@@ -55,6 +72,21 @@ func (t *tx) purgeLot(id string) (bool, error) {
 		if err := t.purgeReceipt(lot.ReceiptID); err != nil {
 			return false, err
 		}
+	}
+	if err := t.scrub(func(other *Lot) bool {
+		changed := false
+		for i := range other.Related {
+			if other.Related[i].LotID == id {
+				other.Related[i].Question, other.Related[i].Differs, changed = purgedText, "", true
+			}
+		}
+		if other.Earlier != nil && other.Earlier.LotID == id {
+			other.Earlier = &Settled{LotID: id, By: other.Earlier.By, At: other.Earlier.At}
+			changed = true
+		}
+		return changed
+	}); err != nil {
+		return false, err
 	}
 	lot.Question, lot.Context, lot.Recommendation, lot.Purged = purgedText, "", "", true
 	if lot.Title != "" {
@@ -117,6 +149,13 @@ func (t *tx) purgeDecision(id string) (bool, error) {
 			return false, err
 		}
 	}
+	if err := t.scrub(func(lot *Lot) bool {
+		before := len(lot.Pinned)
+		lot.Pinned = slices.DeleteFunc(lot.Pinned, func(m Match) bool { return m.DecisionID == id })
+		return len(lot.Pinned) != before
+	}); err != nil {
+		return false, err
+	}
 	dec.Question, dec.Answer, dec.AnswerLabel, dec.Note, dec.Purged = purgedText, purgedText, "", "", true
 	dec.Options, dec.Concepts, dec.Files = nil, nil, nil
 	dec.Aliases = nil
@@ -124,6 +163,25 @@ func (t *tx) purgeDecision(id string) (bool, error) {
 		dec.Corrections[i].Note = ""
 	}
 	return true, t.PutDecision(dec)
+}
+
+// scrub goes through all lots and writes those in which change found a copy of what is purged.
+func (t *tx) scrub(change func(*Lot) bool) error {
+	for after := Seq(0); ; {
+		lots, err := t.FindLots(LotQuery{After: after, Limit: 500})
+		if err != nil || len(lots) == 0 {
+			return err
+		}
+		for _, lot := range lots {
+			after = lot.Seq
+			if !change(&lot) {
+				continue
+			}
+			if err := t.PutLot(lot); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 func (t *tx) purgeContext(id string) (bool, error) {

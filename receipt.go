@@ -14,6 +14,7 @@ const (
 	recordToken     = "token"      // in workspace "", by token id
 	recordSecret    = "token-hash" // in workspace "", hash of a secret to token id
 	recordNotifier  = "notifier"   // by the notifier's name
+	recordNoted     = "noted"      // by what the journal says once: an event kind and a token id
 )
 
 // putJSON keeps a value as a record.

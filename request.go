@@ -1,6 +1,7 @@
 package revue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -142,19 +143,25 @@ func (c *decider) Request(ctx context.Context, ask Ask) (Outcome, error) {
 	if ask.Kind == KindApproval {
 		return c.desk.approval(ctx, agent, ask, deadline)
 	}
-	at, err := c.desk.place(ctx, placement{agent: agent, ask: ask, key: ask.key()})
-	switch {
-	case err != nil:
-		return Outcome{}, err
-	case at.ask.Reused != nil:
-		return c.desk.reused(ctx, agent, at.ask)
-	case at.lot.Status != StatusOpen:
-		o, _, err := c.desk.deliver(ctx, agent, at, false)
-		return o, err
-	case at.joined && ask.Wait == 0:
-		return c.desk.pending(at.ask), nil // it was open when it was committed
+	p := placement{agent: agent, ask: ask, key: ask.key()}
+	for {
+		at, err := c.desk.place(ctx, p)
+		switch {
+		case err != nil:
+			return Outcome{}, err
+		case at.ask.Reused != nil:
+			return c.desk.reused(ctx, agent, at.ask)
+		case at.lot.Status != StatusOpen:
+			o, _, err := c.desk.deliver(ctx, agent, at, false)
+			return o, err
+		case at.joined && ask.Wait == 0:
+			return c.desk.pending(at.ask), nil // it was open when it was committed
+		}
+		o, err := c.desk.wait(ctx, agent, at.ask, deadline, false)
+		if !errors.Is(err, errReleased) {
+			return o, err
+		}
 	}
-	return c.desk.wait(ctx, agent, at.ask, deadline)
 }
 
 // Returned implements [Returner].
@@ -166,21 +173,21 @@ func (c *decider) Returned(ctx context.Context, o Outcome, err error) error {
 		return invalid("decisionRef", "the outcome names no ask")
 	}
 	if err == nil {
-		return c.desk.returns.mark(ctx, c.desk, c.agent.Workspace, o.AskID)
+		return c.desk.returns.mark(ctx, c.desk, c.agent, o.AskID)
+	}
+	if o.claim == "" {
+		return nil // a decision: it counts as returned when it is said to be
 	}
 	return c.desk.update(ctx, c.agent.Workspace, func(t *tx) error {
 		rec, err := t.Ask(o.AskID)
-		if err != nil {
-			return notFound(err, o.AskID, "ask")
+		if err != nil || rec.Credential != c.agent.Credential {
+			return notFound(cmp.Or(err, error(ErrNotFound)), o.AskID, "ask of yours")
 		}
 		lot, err := t.Lot(rec.LotID)
 		if err != nil {
 			return err
 		}
-		if lot.Kind != KindApproval || rec.Credential != c.agent.Credential {
-			return nil
-		}
-		return t.PutLot(lot.unclaim())
+		return t.PutLot(lot.unclaim(o.claim))
 	})
 }
 
@@ -208,7 +215,7 @@ func (p placement) record(id string, now time.Time) AskRecord {
 	return AskRecord{
 		ID: id, Key: p.key, Question: p.ask.Question, Options: p.ask.Options,
 		Recommendation: p.ask.Recommendation, Context: p.ask.Context, Scope: p.scope(),
-		Deictic: p.recalled.Deictic, Agent: p.agent.Name, Credential: p.agent.Credential,
+		Deictic: p.recalled.Deictic, Permission: p.recalled.Permission, Agent: p.agent.Name, Credential: p.agent.Credential,
 		Thread: p.agent.Thread, Repo: p.agent.Repo, Via: p.agent.Via, Stream: p.ask.Stream, CreatedAt: now,
 	}
 }
@@ -225,7 +232,9 @@ type standing struct {
 	lot     Lot      // the zero Lot for an ask that was answered from memory
 	receipt *Receipt // of a lot that has ended
 	now     time.Time
-	joined  bool // the ask was put into the lot just now
+	joined  bool   // the ask was put into the lot just now
+	graced  bool   // calls parked elsewhere had their time to claim
+	claim   string // by which the call has the outcome of an approval
 }
 
 // standing reads what an ask has come to.
@@ -344,11 +353,29 @@ func (d *Desk) resume(t *tx, p placement) (standing, bool, error) {
 		}
 		return t.unreleased(rec)
 	}
-	own, err := t.FindAsks(AskQuery{Key: p.key, Thread: p.agent.Thread, Credential: p.agent.Credential, Newest: true, Limit: 1})
-	if err != nil || len(own) == 0 || own[0].Reused != nil || !RepoFits(own[0].Scope, p.scope()) {
+	own, ok, err := t.own(p)
+	if err != nil || !ok || own.Reused != nil {
 		return standing{}, false, err
 	}
-	return t.unreleased(own[0])
+	return t.unreleased(own)
+}
+
+// own is the thread's newest ask with this key whose repository fits.
+func (t *tx) own(p placement) (AskRecord, bool, error) {
+	for limit := 1; ; limit = 1000 { // nearly always the newest is it
+		asks, err := t.FindAsks(AskQuery{Key: p.key, Thread: p.agent.Thread, Credential: p.agent.Credential, Newest: true, Limit: limit})
+		if err != nil {
+			return AskRecord{}, false, err
+		}
+		for _, a := range asks {
+			if RepoFits(a.Scope, p.scope()) {
+				return a, true, nil
+			}
+		}
+		if len(asks) < limit || limit > 1 {
+			return AskRecord{}, false, nil
+		}
+	}
 }
 
 // referred returns the ask that decisionRef names.
@@ -372,6 +399,12 @@ func (d *Desk) referred(t *tx, p placement) (AskRecord, error) {
 		if lot.Kind != KindDecision {
 			return AskRecord{}, missing
 		}
+	}
+	if len(p.ask.Options) > 0 && !CompatibleOptions(rec.Options, p.ask.Options) {
+		return AskRecord{}, &Error{Code: CodeInvalid, ID: rec.ID, Message: "options: these are not the options of decisionRef; send the identical ones, or leave decisionRef out to ask anew"}
+	}
+	if !RepoFits(rec.Scope, p.scope()) {
+		return AskRecord{}, &Error{Code: CodeInvalid, ID: rec.ID, Message: "decisionRef: it was asked in another repository; leave it out to ask anew"}
 	}
 	if rec.Key == p.key {
 		return rec, nil
@@ -403,7 +436,7 @@ func (t *tx) unreleased(rec AskRecord) (standing, bool, error) {
 
 // released reports whether an ask in a lot no longer answers the same request.
 func (t *tx) released(rec AskRecord, lot Lot) (bool, error) {
-	if lot.Status != StatusAnswered {
+	if lot.Status != StatusAnswered || lot.Kind == KindApproval {
 		return false, nil
 	}
 	var dec Decision
@@ -419,8 +452,13 @@ func (t *tx) released(rec AskRecord, lot Lot) (bool, error) {
 	if rec.ReturnedAt.IsZero() || t.now.Sub(rec.ReturnedAt) < releaseAfter {
 		return false, nil
 	}
-	if rec.Deictic || lot.DecisionID == "" {
-		return rec.Deictic, nil
+	// What was meant for its moment, or for once, is no answer to a call that comes later; neither is leave that
+	// was given without making it a rule.
+	if rec.Deictic || lot.Answer.Remember == RememberOnce || rec.Permission && lot.Answer.Remember != RememberRule {
+		return true, nil
+	}
+	if lot.DecisionID == "" {
+		return false, nil
 	}
 	fresh := dec.FreshnessAt(t.now)
 	return dec.Stands(VerbAskNextTime) || fresh == Expired || fresh == Stale, nil
@@ -561,12 +599,12 @@ func (t *tx) join(lot Lot, rec AskRecord, c Comparison) (standing, error) {
 // reuse records that an ask was answered from memory. The thread's earlier reuse of the same decision
 // is returned again instead of recording another.
 func (t *tx) reuse(p placement, rec AskRecord, dec Decision) (AskRecord, error) {
-	own, err := t.FindAsks(AskQuery{Key: p.key, Thread: p.agent.Thread, Credential: p.agent.Credential, Newest: true, Limit: 1})
+	own, ok, err := t.own(p)
 	if err != nil {
 		return rec, err
 	}
-	if len(own) == 1 && own[0].Reused != nil && own[0].DecisionID == dec.ID && own[0].Reused.Answer == dec.Answer {
-		return own[0], nil
+	if ok && own.Reused != nil && own.DecisionID == dec.ID && own.Reused.Answer == dec.Answer {
+		return own, nil
 	}
 	rec.DecisionID, rec.Verdict, rec.ReturnedAt = dec.ID, VerdictSame, t.now
 	rec.Reused = &Reuse{Answer: dec.Answer, FreeText: dec.FreeText, By: dec.By, At: dec.ConfirmedAt, ReceiptID: t.ids.new("rcpt_")}
@@ -611,7 +649,7 @@ func (d *Desk) openLot(t *tx, rec AskRecord, ask Ask, caller string, pinned []Ma
 		lot.Title = lot.Question
 		lot.ExpiresAt = t.now.Add(ask.Expires)
 		lot.Caller = caller
-	} else if err := t.earlier(&lot); err != nil {
+	} else if err := d.earlier(t, &lot); err != nil {
 		return standing{}, err
 	}
 	lot, rec = lot.joined(rec, Comparison{Verdict: VerdictSame}, t.now)
@@ -623,15 +661,23 @@ func (d *Desk) openLot(t *tx, rec AskRecord, ask Ask, caller string, pinned []Ma
 }
 
 // earlier notes on a new lot that the same question was dismissed before.
-func (t *tx) earlier(lot *Lot) error {
-	if known, err := t.askedBefore(lot.Key); err != nil || !known {
+func (d *Desk) earlier(t *tx, lot *Lot) error {
+	past, err := d.dismissed(t)
+	if err != nil {
 		return err
 	}
-	past, err := t.FindLots(LotQuery{Status: StatusDismissed, Kind: KindDecision, Key: lot.Key, Newest: true, Limit: 1})
-	if err == nil && len(past) == 1 && past[0].scope().Fits(lot.scope()) {
-		lot.Earlier = past[0].Dismissed
+	for _, c := range slices.Backward(past) {
+		same := c.key == lot.Key || d.memory.Same(c.question, lot.question()).Verdict == VerdictSame
+		if !same || !c.question.scope().Fits(lot.scope()) {
+			continue
+		}
+		old, err := t.Lot(c.id)
+		if err == nil && old.Status == StatusDismissed {
+			lot.Earlier = old.Dismissed
+		}
+		return err
 	}
-	return err
+	return nil
 }
 
 // reused is the outcome of an ask that was answered from memory.
@@ -663,8 +709,8 @@ func guide(decision string) *CorrectionGuide {
 func trace(workspace string, seq Seq) string { return "journal:" + workspace + ":" + itoa(int64(seq)) }
 
 // wait parks the call until its lot has ended, the deadline has passed, or the desk drains.
-func (d *Desk) wait(ctx context.Context, agent Agent, rec AskRecord, deadline time.Time) (Outcome, error) {
-	parked := false
+// A call is parked from when it saw the lot open.
+func (d *Desk) wait(ctx context.Context, agent Agent, rec AskRecord, deadline time.Time, parked bool) (Outcome, error) {
 	for {
 		o, moved, done, err := d.waitOn(ctx, agent, &rec, deadline, &parked)
 		if err != nil || done {
@@ -689,11 +735,14 @@ func (d *Desk) waitOn(ctx context.Context, agent Agent, rec *AskRecord, deadline
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	<-timer.C
+	began := time.Now()
 	for {
 		at, err := d.state(ctx, agent, rec.ID, *parked)
 		if err != nil {
 			return Outcome{}, false, false, err
 		}
+		// By this process's own clock, whatever the store's does.
+		at.graced = time.Since(began) >= claimGrace
 		if *rec = at.ask; rec.LotID != on.lot {
 			return Outcome{}, true, false, nil
 		}
@@ -744,17 +793,25 @@ func (d *Desk) state(ctx context.Context, agent Agent, ask string, parked bool) 
 		if err != nil {
 			return err
 		}
-		at, err = t.standing(rec)
-		return err
+		if at, err = t.standing(rec); err != nil {
+			return err
+		}
+		if released, err := t.released(rec, at.lot); err != nil || released {
+			return cmp.Or(err, errReleased)
+		}
+		return nil
 	})
 	return at, err
 }
+
+// errReleased says that what an ask came to was withdrawn before anyone heard of it: it is asked anew.
+var errReleased = errors.New("the answer was withdrawn")
 
 // deliver turns an ended lot into the outcome of a call. It is not done where an approval's outcome has to
 // wait for the calls that were parked on it.
 func (d *Desk) deliver(ctx context.Context, agent Agent, at standing, parked bool) (Outcome, bool, error) {
 	if at.lot.Kind == KindApproval {
-		if !parked && at.now.Sub(at.lot.endedAt()) < claimGrace {
+		if !parked && !at.graced && at.now.Sub(at.lot.endedAt()) < claimGrace {
 			if d.drained() {
 				return d.pending(at.ask), true, nil
 			}
@@ -765,7 +822,7 @@ func (d *Desk) deliver(ctx context.Context, agent Agent, at standing, parked boo
 			return Outcome{}, false, err
 		}
 	} else if !agent.Acknowledges && at.ask.ReturnedAt.IsZero() {
-		if err := d.returns.mark(ctx, d, agent.Workspace, at.ask.ID); err != nil {
+		if err := d.returns.mark(ctx, d, agent, at.ask.ID); err != nil {
 			return Outcome{}, false, err
 		}
 	}
@@ -775,7 +832,7 @@ func (d *Desk) deliver(ctx context.Context, agent Agent, at standing, parked boo
 // outcome is what a call is told of an ended lot.
 func outcome(workspace string, at standing) Outcome {
 	lot := at.lot
-	o := Outcome{AskID: at.ask.ID, LotID: lot.ID, Receipt: at.receipt, Trace: trace(workspace, lot.Seq)}
+	o := Outcome{AskID: at.ask.ID, LotID: lot.ID, Receipt: at.receipt, Trace: trace(workspace, lot.Seq), claim: at.claim}
 	switch {
 	case lot.Answer != nil:
 		o.Status = OutcomeAnswered
@@ -797,19 +854,17 @@ func outcome(workspace string, at standing) Outcome {
 func (d *Desk) approval(ctx context.Context, agent Agent, ask Ask, deadline time.Time) (Outcome, error) {
 	p := placement{agent: agent, ask: ask, key: ask.key()}
 	for {
-		var rec AskRecord
+		var at standing
 		err := d.update(ctx, agent.Workspace, func(t *tx) (err error) {
-			if rec, err = t.card(p); err != nil || rec.ID != "" {
-				return err
+			if at, err = t.card(p); err == nil && at.ask.ID == "" {
+				at, err = d.openLot(t, p.record(t.ids.new("ask_"), t.now), ask, agent.caller(), nil, nil)
 			}
-			at, err := d.openLot(t, p.record(t.ids.new("ask_"), t.now), ask, agent.caller(), nil, nil)
-			rec = at.ask
 			return err
 		})
 		if err != nil {
 			return Outcome{}, err
 		}
-		o, err := d.wait(ctx, agent, rec, deadline)
+		o, err := d.wait(ctx, agent, at.ask, deadline, at.lot.Status == StatusOpen)
 		if !errors.Is(err, errClaimed) {
 			return o, err
 		}
@@ -820,24 +875,24 @@ func (d *Desk) approval(ctx context.Context, agent Agent, ask Ask, deadline time
 var errClaimed = errors.New("the outcome went to another call")
 
 // card finds the card that a call of this caller waits on or collects.
-func (t *tx) card(p placement) (AskRecord, error) {
+func (t *tx) card(p placement) (standing, error) {
 	lots, err := t.FindLots(LotQuery{Kind: KindApproval, Key: p.key, Newest: true})
 	if err != nil {
-		return AskRecord{}, err
+		return standing{}, err
 	}
 	i := slices.IndexFunc(lots, func(l Lot) bool { return l.Caller == p.agent.caller() })
 	if i < 0 {
-		return AskRecord{}, nil
+		return standing{}, nil
 	}
 	lot := lots[i].At(t.now)
-	if _, free := lot.claim(false, t.now); lot.Status != StatusOpen && !free || lot.Purged {
-		return AskRecord{}, nil
+	if _, free := lot.claim("", false, t.now); lot.Status != StatusOpen && !free || lot.Purged {
+		return standing{}, nil
 	}
 	asks, err := t.FindAsks(AskQuery{Lot: lot.ID, Limit: 1})
 	if err != nil || len(asks) == 0 {
-		return AskRecord{}, err
+		return standing{}, err
 	}
-	return asks[0], nil
+	return standing{ask: asks[0], lot: lot, now: t.now}, nil
 }
 
 // claim takes the outcome of an approval for one call, before the call hears of it: whoever is killed in
@@ -847,7 +902,8 @@ func (d *Desk) claim(ctx context.Context, agent Agent, rec AskRecord, parked boo
 		if at, err = t.standing(rec); err != nil {
 			return err
 		}
-		lot, ok := at.lot.claim(parked, t.now)
+		at.claim = t.ids.new("clm_")
+		lot, ok := at.lot.claim(at.claim, parked, t.now)
 		if !ok {
 			return errClaimed
 		}

@@ -2,6 +2,7 @@ package revue
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -15,28 +16,33 @@ type returns struct {
 }
 
 type returnedAsk struct {
-	ask  string
-	err  error
-	done chan struct{}
+	ask        string
+	credential string
+	err        error
+	done       chan struct{}
 }
 
-// mark notes that the outcome of an ask was returned, and waits until that is committed. It goes on
-// when ctx ends: the outcome is on its way.
-func (r *returns) mark(ctx context.Context, d *Desk, workspace, ask string) error {
-	mine := &returnedAsk{ask: ask, done: make(chan struct{})}
+// mark notes that the outcome of an agent's ask was returned, and waits until that is committed. It is
+// noted even when ctx ends: the outcome is on its way.
+func (r *returns) mark(ctx context.Context, d *Desk, agent Agent, ask string) error {
+	mine := &returnedAsk{ask: ask, credential: agent.Credential, done: make(chan struct{})}
 	r.mu.Lock()
 	if r.waiting == nil {
 		r.waiting, r.busy = map[string][]*returnedAsk{}, map[string]bool{}
 	}
-	r.waiting[workspace] = append(r.waiting[workspace], mine)
-	lead := !r.busy[workspace]
-	r.busy[workspace] = true
+	r.waiting[agent.Workspace] = append(r.waiting[agent.Workspace], mine)
+	lead := !r.busy[agent.Workspace]
+	r.busy[agent.Workspace] = true
 	r.mu.Unlock()
 	if lead {
-		r.write(context.WithoutCancel(ctx), d, workspace)
+		r.write(context.WithoutCancel(ctx), d, agent.Workspace)
 	}
-	<-mine.done
-	return mine.err
+	select {
+	case <-mine.done:
+		return mine.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // write writes batches until nobody waits.
@@ -51,12 +57,31 @@ func (r *returns) write(ctx context.Context, d *Desk, workspace string) {
 			return
 		}
 		r.mu.Unlock()
-		err := d.writeReturned(ctx, workspace, batch)
+		r.writeBatch(ctx, d, workspace, batch)
+	}
+}
+
+// writeBatch writes one batch. A store that panics ends the caller's call and nobody else's.
+func (r *returns) writeBatch(ctx context.Context, d *Desk, workspace string, batch []*returnedAsk) {
+	err := error(&Error{Code: CodeInternal, Message: "that the answer was returned could not be noted"})
+	written := false
+	defer func() {
+		if !written { // a panic: those who came meanwhile fail too, and the next one leads
+			r.mu.Lock()
+			batch = append(batch, r.waiting[workspace]...)
+			delete(r.waiting, workspace)
+			delete(r.busy, workspace)
+			r.mu.Unlock()
+		}
 		for _, b := range batch {
-			b.err = err
+			if err != nil {
+				b.err = err
+			}
 			close(b.done)
 		}
-	}
+	}()
+	err = d.writeReturned(ctx, workspace, batch)
+	written = true
 }
 
 // returnedIn bounds how long noting a return may take.
@@ -69,8 +94,12 @@ func (d *Desk) writeReturned(ctx context.Context, workspace string, batch []*ret
 		var marked []string
 		for _, b := range batch {
 			rec, err := t.Ask(b.ask)
+			if errors.Is(err, ErrNotFound) || err == nil && rec.Credential != b.credential {
+				b.err = notFound(ErrNotFound, b.ask, "ask of yours")
+				continue
+			}
 			if err != nil {
-				return notFound(err, b.ask, "ask")
+				return err
 			}
 			if !rec.ReturnedAt.IsZero() {
 				continue

@@ -480,17 +480,17 @@ func (r *reviewer) Reopen(ctx context.Context, lotID string) (Lot, error) {
 		if err != nil {
 			return err
 		}
+		if lot.MergedInto != "" {
+			out, err = t.whole(lot.MergedInto)
+			return err
+		}
 		if lot.reopened() {
 			out = lot
 			return nil
 		}
-		asks := lot.Asks
 		reopened, err := lot.reopen(t.now)
 		if err != nil {
 			return err
-		}
-		for i := range asks {
-			asks[i].ReturnedAt = time.Time{} // what was returned is taken back
 		}
 		open, err := t.FindLots(LotQuery{Status: StatusOpen, Kind: KindDecision, Key: lot.Key})
 		if err != nil {
@@ -498,20 +498,17 @@ func (r *reviewer) Reopen(ctx context.Context, lotID string) (Lot, error) {
 		}
 		for _, into := range open {
 			if into.fits(lot.scope()) {
-				if err := r.desk.merge(t, lot, into, asks, by); err != nil {
-					return err
-				}
-				out, err = t.whole(into.ID)
-				return err
+				return r.desk.merge(t, lot, into.ID, by, &out)
 			}
 		}
-		if _, err := t.append(Event{Kind: EventLotReopened, Lot: lot.ID, Asks: askIDs(asks), Actor: by.ID, Via: by.Via, Digest: reopened.digest()}); err != nil {
+		if _, err := t.append(Event{Kind: EventLotReopened, Lot: lot.ID, Asks: askIDs(lot.Asks), Actor: by.ID, Via: by.Via, Digest: reopened.digest()}); err != nil {
 			return err
 		}
 		if err := t.PutLot(reopened); err != nil {
 			return err
 		}
-		for _, a := range asks {
+		for _, a := range lot.Asks {
+			a.ReturnedAt = time.Time{} // what was returned is taken back
 			if err := t.PutAsk(a); err != nil {
 				return err
 			}
@@ -522,9 +519,21 @@ func (r *reviewer) Reopen(ctx context.Context, lotID string) (Lot, error) {
 	return out, err
 }
 
-// merge moves the asks of a dismissed lot into an open one that asks the same.
-func (d *Desk) merge(t *tx, from, into Lot, asks []AskRecord, by Who) error {
-	for _, a := range asks {
+// merge moves the asks of a dismissed lot into the open one that asks the same. An ask that does not fit
+// there goes where a new one would.
+func (d *Desk) merge(t *tx, from Lot, intoID string, by Who, out *Lot) error {
+	var rest []AskRecord
+	var moved []AskRecord
+	into, err := t.Lot(intoID)
+	if err != nil {
+		return err
+	}
+	for _, a := range from.Asks {
+		a.ReturnedAt = time.Time{} // what was returned is taken back
+		if !into.fits(a.Scope) {
+			rest = append(rest, a)
+			continue
+		}
 		c := d.memory.Same(into.question(), a.question())
 		if a.Key == into.Key {
 			c = d.sameKey(into, a)
@@ -536,11 +545,24 @@ func (d *Desk) merge(t *tx, from, into Lot, asks []AskRecord, by Who) error {
 		if err := t.PutAsk(a); err != nil {
 			return err
 		}
+		moved = append(moved, a)
 	}
 	if err := t.PutLot(into); err != nil {
 		return err
 	}
-	_, err := t.append(Event{Kind: EventAskMoved, Lot: into.ID, Ref: from.ID, Asks: askIDs(asks), Actor: by.ID, Via: by.Via})
+	from.MergedInto, from.AskCount = into.ID, 0
+	if err := t.PutLot(from); err != nil {
+		return err
+	}
+	if len(moved) > 0 {
+		if _, err := t.append(Event{Kind: EventAskMoved, Lot: into.ID, Ref: from.ID, Asks: askIDs(moved), Actor: by.ID, Via: by.Via}); err != nil {
+			return err
+		}
+	}
+	if err := d.moveOn(t, from, rest, func(AskRecord) []Match { return nil }); err != nil {
+		return err
+	}
+	*out, err = t.whole(into.ID)
 	return err
 }
 

@@ -179,6 +179,8 @@ type Recalled struct {
 	Matches []Match
 	Seq     Seq  // the journal number the matches reflect
 	Deictic bool // the question means something only where and when it was asked ("this", "proceed?")
+
+	Permission bool // the question asks for leave to do something ("may I", "ok to")
 }
 
 // Source is the window through which a [Memory] reads one workspace.

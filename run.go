@@ -249,6 +249,7 @@ const (
 // notifierCursor is where a notifier is in a workspace's journal, and which process sends.
 type notifierCursor struct {
 	Seq   Seq       `json:"seq"`
+	Old   Seq       `json:"old,omitempty"` // up to here the journal is older than the notifier
 	Owner string    `json:"owner,omitempty"`
 	Until time.Time `json:"until,omitzero"`
 }
@@ -349,7 +350,11 @@ func (n *dispatch) next(ctx context.Context, workspace string) (found Event, ok 
 				return err
 			}
 			for _, e := range events {
-				if _, is := noticeOf(e.Kind); is {
+				tells, err := t.tells(e, cur)
+				if err != nil {
+					return err
+				}
+				if tells {
 					found, ok = e, true
 					return nil
 				}
@@ -358,6 +363,20 @@ func (n *dispatch) next(ctx context.Context, workspace string) (found Event, ok 
 		}
 	})
 	return found, ok, err
+}
+
+// tells reports whether an event makes a notice for a notifier. Of what happened before there was this notifier it
+// is told of the lots that still wait, and of nothing else.
+func (t *tx) tells(e Event, cur notifierCursor) (bool, error) {
+	kind, is := noticeOf(e.Kind)
+	if !is || e.Seq > cur.Old {
+		return is, nil
+	}
+	if kind != NoticeAsked {
+		return false, nil
+	}
+	lot, err := t.Lot(e.Lot)
+	return lot.At(t.now).Status == StatusOpen, err
 }
 
 // start writes down where a notifier begins that is new to workspaces that have a history: with the oldest
@@ -379,7 +398,7 @@ func (n *dispatch) start(ctx context.Context, all []Workspace) error {
 			}
 			cur := notifierCursor{Seq: head.Seq}
 			if len(open) == 1 {
-				cur.Seq = open[0].Seq - 1
+				cur.Seq, cur.Old = open[0].Seq-1, head.Seq
 			}
 			return putJSON(t, recordNotifier, n.name, cur)
 		})
@@ -435,7 +454,12 @@ func (n *dispatch) send(ctx context.Context, workspace string, e Event) (held ti
 		return 0, err
 	}
 	return 0, n.desk.update(ctx, workspace, func(t *tx) error {
-		return putJSON(t, recordNotifier, n.name, notifierCursor{Seq: e.Seq, Owner: n.owner, Until: t.now.Add(leaseFor)})
+		cur, err := n.cursor(t)
+		if err != nil {
+			return err
+		}
+		cur.Seq, cur.Owner, cur.Until = max(cur.Seq, e.Seq), n.owner, t.now.Add(leaseFor)
+		return putJSON(t, recordNotifier, n.name, cur)
 	})
 }
 
@@ -449,7 +473,8 @@ func (n *dispatch) release(ctx context.Context) {
 			if err != nil || cur.Owner != n.owner {
 				return err
 			}
-			return putJSON(t, recordNotifier, n.name, notifierCursor{Seq: cur.Seq})
+			cur.Owner, cur.Until = "", time.Time{}
+			return putJSON(t, recordNotifier, n.name, cur)
 		})
 		if err != nil {
 			n.desk.log.WarnContext(ctx, "the right to send notices was not handed on; others wait a minute", "notifier", n.name, "err", err)

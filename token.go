@@ -36,6 +36,7 @@ type Token struct {
 
 // Workspace is the tenant. Nothing crosses it.
 type Workspace struct {
+	ID        string    `json:"id"`
 	Name      string    `json:"name"`
 	CreatedAt time.Time `json:"createdAt"`
 }

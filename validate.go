@@ -235,7 +235,7 @@ func (a Agent) caller() string {
 	if a.AnyThread {
 		return a.Credential
 	}
-	return a.Credential + " " + a.Thread
+	return itoa(int64(len(a.Credential))) + ":" + a.Credential + a.Thread
 }
 
 func (q Query) normalized() (Query, error) {
