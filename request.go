@@ -571,6 +571,10 @@ func (t *tx) handOver(from standing, rec AskRecord) (standing, error) {
 	}
 	old.ReturnedAt = t.now
 	from.ask = rec
+	from.lot.AskCount++
+	if err := t.PutLot(from.lot); err != nil {
+		return from, err
+	}
 	return from, t.PutAsk(old)
 }
 
