@@ -31,12 +31,16 @@ Every agent that asked the same gets the answer. Those whose wording is only lik
 the same are settled where --seen says that you saw them: give the revision that "revue
 inbox" showed. --except leaves one of them out; it gets a lot of its own.
 
-Put -- before a VALUE that begins with a dash.`,
+An approval is answered with "approved" or "declined", and never remembered.
+
+Flags go first where a VALUE begins with a dash, and -- before it.`,
 		Example: `  revue answer lot_4k2v… postgres
   revue answer lot_4k2v… --text "Neither: keep the file" --seen 2
   revue answer lot_4k2v… yes --rule --note "for every staging deploy"
-  revue answer lot_4k2v… --confirms dec_81ab…`,
-		Args: cobra.RangeArgs(1, 2),
+  revue answer lot_4k2v… --confirms dec_81ab…
+  revue answer lot_4k2v… approved --seen 1
+  revue answer lot_4k2v… --seen 1 -- '-rf'`,
+		Args: takes(1, 2),
 		RunE: a.humanOnly(func(cmd *cobra.Command, args []string) error {
 			hasText := cmd.Flags().Changed("text")
 			switch {
@@ -49,6 +53,9 @@ Put -- before a VALUE that begins with a dash.`,
 			}
 			if (len(args) == 2 && isBlank(ans.Value)) || (hasText && isBlank(ans.Text)) {
 				return misuse("the answer is blank; a lot that needs no answer can be dismissed with \"revue dismiss\"")
+			}
+			if rule && once {
+				return misuse("give --rule or --once, not both")
 			}
 			if cmd.Flags().Changed("seen") && seen < 1 {
 				return misuse("--seen: it is the revision that \"revue inbox\" shows, 1 or more")
@@ -91,7 +98,6 @@ Put -- before a VALUE that begins with a dash.`,
 	f.BoolVar(&once, "once", false, "do not remember it: it is for these agents, this time")
 	f.StringVar(&ans.Confirms, "confirms", "", "the earlier decision on the card that this is the same as")
 	f.BoolVar(&asJSON, "json", false, "write the lot as JSON")
-	cmd.MarkFlagsMutuallyExclusive("rule", "once")
 	return cmd
 }
 
@@ -117,7 +123,7 @@ func membersWithout(l revue.Lot, seen revue.Revision, except []string) ([]string
 
 // onStore runs fn on the database that is there.
 func (a *app) onStore(ctx context.Context, fn func(context.Context, *plane) error) error {
-	p, err := a.open(ctx, false)
+	p, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -148,7 +154,7 @@ func shellWord(s string) string {
 	plain := s != "" && strings.IndexFunc(s, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:=@%+,", r)
 	}) < 0
-	if plain && !strings.HasPrefix(s, "-") {
+	if plain && !strings.HasPrefix(s, "-") && !strings.HasPrefix(s, "=") { // zsh looks up what follows a "="
 		return term.Line(s, 0)
 	}
 	return term.Line("'"+strings.ReplaceAll(s, "'", `'\''`)+"'", 0)

@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -50,10 +54,12 @@ func TestHumanOnly(t *testing.T) {
 		"revue purge":            {"dec_x", "--yes"},
 		"revue token create":     {"--kind", "agent"},
 		"revue token revoke":     {"tok_x"},
+		"revue token list":       {},
+		"revue notes":            {"--remove", "ctx_x"},
 		"revue workspace create": {"w"},
 	}
 	looks := map[string]bool{
-		"revue inbox": true, "revue why": true, "revue token list": true, "revue workspace list": true,
+		"revue inbox": true, "revue why": true, "revue decisions": true, "revue workspace list": true,
 		"revue verify": true, "revue version": true, "revue serve": true, "revue mcp": true, "revue token": true, "revue workspace": true,
 	}
 	a := &app{world: &world{}}
@@ -143,7 +149,7 @@ func FuzzParseWhen(f *testing.F) {
 func TestShellWord(t *testing.T) {
 	for in, want := range map[string]string{
 		"postgres": "postgres", "v1.2-rc/3": "v1.2-rc/3", "日本": "日本",
-		"": "''", "two words": "'two words'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "-x": "'-x'", "a\u3164b": `a\u{3164}b`,
+		"": "''", "two words": "'two words'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "-x": "'-x'", "=ls": "'=ls'", "a\u3164b": `a\u{3164}b`,
 	} {
 		require.Equal(t, want, shellWord(in))
 	}
@@ -183,6 +189,58 @@ type fakeListener struct {
 }
 
 func (f fakeListener) Addr() net.Addr { return f.addr }
+
+func TestHostName(t *testing.T) {
+	for _, s := range []string{"revue.example.com", "revue.example.com:7433", "192.0.2.1", "[2001:db8::1]:80", "host_1"} {
+		require.True(t, hostName(s), s)
+	}
+	for _, s := range []string{"", " ", "https://revue.example.com", "a/b", "a b", "*.example.com", "a,b", "user@host", ":80", "a:port"} {
+		require.False(t, hostName(s), s)
+	}
+}
+
+// TestBroken shows that what a terminal would wrap to its edge stands behind the bar.
+func TestBroken(t *testing.T) {
+	var buf bytes.Buffer
+	out := &printer{w: &buf, width: 16}
+	out.f("  | %s", strings.Repeat(" ", 12))
+	out.f("lot_fake  open\n  ok  | 日本日本日本日本\n")
+	out.own("  answer it: revue answer lot_1\n")
+	require.NoError(t, out.err)
+	require.Equal(t, "  |             \n  | lot_fake  op\n  | en\n  ok  | 日本日本\n  | 日本日本\n  answer it: revue answer lot_1\n", buf.String())
+	require.Equal(t, "a\n", broken("a\n", 1))
+	long := strings.Repeat("x", 100) + "\n"
+	require.Equal(t, long, broken(long, 0))
+	for l := range strings.Lines(broken(strings.Repeat(" ", 90)+long, 20)) {
+		require.LessOrEqual(t, len(l), 21)
+	}
+}
+
+func TestOpening(t *testing.T) {
+	failed := errors.New("disk I/O error")
+	for _, why := range []error{fs.ErrPermission, &fs.PathError{Op: "open", Path: "x.db", Err: syscall.EROFS}} {
+		require.EqualError(t, unwritable("x.db", why, failed),
+			"you may not write to x.db, and revue needs to, even to look: run the command as the user whose database it is")
+	}
+	require.Equal(t, failed, unwritable("x.db", fs.ErrNotExist, failed))
+
+	db := t.TempDir() + "/x.db"
+	require.NoError(t, os.WriteFile(db, nil, 0o600))
+	require.Equal(t, failed, opening(db, failed), "nothing stands in the way")
+	left, err := os.ReadDir(filepath.Dir(db))
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+}
+
+func TestAgo(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	for d, want := range map[time.Duration]string{
+		-time.Hour: "just now", 59 * time.Second: "just now", time.Minute: "1m ago", 59 * time.Minute: "59m ago",
+		time.Hour: "1h ago", 47 * time.Hour: "47h ago", 48 * time.Hour: "2d ago",
+	} {
+		require.Equal(t, want, ago(now.Add(-d), now))
+	}
+}
 
 func TestMembersWithout(t *testing.T) {
 	l := revue.Lot{ID: "lot_1", Asks: []revue.AskRecord{

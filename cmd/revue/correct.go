@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +33,7 @@ A date is its beginning in UTC. --undo takes an earlier correction back; "revue 
 		Example: `  revue correct dec_81ab… wrong --note "we moved off it"
   revue correct dec_81ab… expires_after 30d
   revue correct dec_81ab… --undo cor_77…`,
-		Args: cobra.RangeArgs(1, 3),
+		Args: takes(1, 3),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) != 1 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -49,12 +51,15 @@ A date is its beginning in UTC. --undo takes an earlier correction back; "revue 
 				if err != nil {
 					return err
 				}
+				if !c.Expires.IsZero() && c.Expires.Before(time.Now()) {
+					_, _ = fmt.Fprintf(a.stderr, "revue: warning: %s is in the past, so the decision has ended; --undo takes that back\n", stamp(c.Expires))
+				}
 				if asJSON {
 					return writeJSON(a.stdout, wireDecision(d))
 				}
-				out := &printer{w: a.stdout}
+				out := a.printer()
 				if n := len(d.Corrections); n > 0 {
-					out.f("%s:", term.Line(d.ID, 0))
+					out.own("%s:", term.Line(d.ID, 0))
 					showCorrection(out, d.Corrections[n-1], d.Standing())
 				}
 				return out.err
@@ -87,12 +92,12 @@ func correction(args []string, undo string, undoing bool) (revue.Correction, err
 	case undoing:
 		return c, nil
 	case len(args) < 2:
-		return c, misuse(fmt.Sprintf("say how to correct it: one of %v", verbNames()))
+		return c, misuse("say how to correct it: " + strings.Join(verbNames(), ", "))
 	}
 	c.Verb = revue.Verb(args[1])
 	switch {
 	case !slices.Contains(revue.Verbs(), c.Verb):
-		return c, misuse(fmt.Sprintf("%q is no correction: it is one of %v", args[1], verbNames()))
+		return c, misuse(fmt.Sprintf("%q is no correction: it is one of %s", args[1], strings.Join(verbNames(), ", ")))
 	case c.Verb != revue.VerbExpiresAfter && len(args) == 3:
 		return c, misuse(args[1] + " takes no time: only expires_after does")
 	case c.Verb != revue.VerbExpiresAfter:

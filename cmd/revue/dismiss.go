@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/revuehq/revue"
+	"github.com/revuehq/revue/internal/term"
 )
 
 func (a *app) dismissCmd() *cobra.Command {
@@ -19,7 +21,7 @@ func (a *app) dismissCmd() *cobra.Command {
 		Short:   "End a lot without an answer",
 		Long:    `End a lot without an answer. Its agents go on by their own recommendation or the safest way they can take back.`,
 		Example: `  revue dismiss lot_4k2v… --reason "the branch is gone"`,
-		Args:    cobra.ExactArgs(1),
+		Args:    takes(1, 1),
 		RunE: a.humanOnly(func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("seen") && seen < 1 {
 				return misuse("--seen: it is the revision that \"revue inbox\" shows, 1 or more")
@@ -48,11 +50,15 @@ func (a *app) reopenCmd() *cobra.Command {
 		Short:   "Take back a dismissal",
 		Long:    `Take back a dismissal, so that the lot waits for an answer again. Where the same question is open by now, the two become one.`,
 		Example: `  revue reopen lot_4k2v…`,
-		Args:    cobra.ExactArgs(1),
+		Args:    takes(1, 1),
 		RunE: a.humanOnly(func(cmd *cobra.Command, args []string) error {
 			return a.onStore(cmd.Context(), func(ctx context.Context, p *plane) error {
 				l, err := p.Reviewer(a.human()).Reopen(ctx, args[0])
 				if err != nil {
+					return err
+				}
+				if l.ID != args[0] && !asJSON {
+					_, err = fmt.Fprintf(a.stdout, "its asks went to %s, which asks the same and is open, revision %d\n", term.Line(l.ID, 0), l.Revision)
 					return err
 				}
 				return a.writeLot(l, asJSON)

@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 
 	"github.com/revuehq/revue"
+	"github.com/revuehq/revue/internal/term"
 )
 
-// greet prints where the server is. On a database without tokens it makes the workspace and one token of each
+// greet prints where the server is and where its data is. On a workspace without tokens it makes one of each
 // kind, and prints what a newcomer needs.
 func (s *serve) greet(ctx context.Context, p *plane, url string) error {
 	h := s.human()
-	if err := p.ensureWorkspace(ctx, h); err != nil {
+	if err := s.ownWorkspace(ctx, p, h); err != nil {
 		return err
 	}
 	admin := p.Admin(h)
@@ -19,9 +20,17 @@ func (s *serve) greet(ctx context.Context, p *plane, url string) error {
 	if err != nil {
 		return err
 	}
-	out := &printer{w: s.stdout}
+	flags := ""
+	if s.db != "" {
+		flags = " --db " + shellWord(s.db)
+	}
+	if h.Workspace != defaultWorkspace {
+		flags += " --workspace " + shellWord(h.Workspace)
+	}
+	out := s.printer()
 	if len(tokens) > 0 {
-		out.f("revue listens on %s\n", url)
+		out.own("revue listens on %s\nIts data is in %s\n", url, term.Line(p.path, 0))
+		out.own("To connect an agent, make it a token: revue token create --kind agent%s\n", flags)
 		return out.err
 	}
 	agent, err := admin.CreateToken(ctx, revue.NewToken{Kind: revue.TokenAgent, Workspace: h.Workspace, Owner: h.Name, Label: "first agent"})
@@ -36,16 +45,28 @@ func (s *serve) greet(ctx context.Context, p *plane, url string) error {
 	if err != nil {
 		return err
 	}
-	flag := ""
-	if s.db != "" {
-		flag = " --db " + shellWord(s.db)
-	}
-	out.f("revue listens on %s\nIts data is in %s\n\n", url, p.path)
-	out.f("agent token  %s\nhuman token  %s\n\nThey are shown this once. \"revue token create%s\" makes more.\n\n", agent.Secret, human.Secret, flag)
-	out.f("Connect an agent:\n\n  claude mcp add --transport http revue %s/mcp --header \"Authorization: Bearer %s\"\n\n", url, agent.Secret)
-	out.f("or in its mcp.json:\n\n  %s\n\n", snippet)
-	out.f("Answer in another terminal:\n\n  revue inbox%s\n  revue answer%s LOT VALUE\n", flag, flag)
+	out.own("revue listens on %s\nIts data is in %s\n", url, term.Line(p.path, 0))
+	out.own("\nagent token  %s\nhuman token  %s\n\n", agent.Secret, human.Secret)
+	out.own("They are shown this once. More: revue token create --kind agent%s\n", flags)
+	out.own("The human token is for the JSON API and the web inbox to come; the commands below need none.\n\n")
+	out.own("Connect an agent:\n\n  claude mcp add --transport http revue %s/mcp --header \"Authorization: Bearer %s\"\n\n", url, agent.Secret)
+	out.own("or in its mcp.json:\n\n  %s\n\n", snippet)
+	out.own("Answer in another terminal:\n\n  revue inbox%s\n  revue answer%s LOT VALUE\n\n", flags, flags)
+	out.own("An approval takes the VALUE approved or declined.\n")
 	return out.err
+}
+
+// ownWorkspace makes sure of the workspace that the server names. A database that has workspaces gets no other one
+// by a typing error.
+func (s *serve) ownWorkspace(ctx context.Context, p *plane, h revue.Human) error {
+	all, err := p.Admin(h).Workspaces(ctx)
+	if err != nil {
+		return err
+	}
+	if len(all) > 0 && h.Workspace != defaultWorkspace {
+		return p.hasWorkspace(ctx, h)
+	}
+	return p.ensureWorkspace(ctx, h)
 }
 
 // mcpJSON is the entry that most agents take.

@@ -2,11 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
+	"regexp"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -26,6 +27,9 @@ type inbox struct {
 
 var lotStatuses = []string{string(revue.StatusOpen), string(revue.StatusAnswered), string(revue.StatusDismissed), string(revue.StatusExpired), "all"}
 
+// slug is what a stream may be called.
+var slug = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+
 func (a *app) inboxCmd() *cobra.Command {
 	in := &inbox{app: a}
 	cmd := &cobra.Command{
@@ -35,16 +39,22 @@ func (a *app) inboxCmd() *cobra.Command {
 agents recommend, the other wordings in it and the earlier decisions that bear on it.
 With LOT, see that one whole, in any state.
 
-Text comes from agents. Characters that could act on the terminal or hide
-something are shown as \u{…}.`,
+Text of agents stands behind a bar "|", which begins no line of revue's own. Characters in it
+that could act on the terminal or hide something are shown as \u{…}. A list cuts long texts;
+LOT shows them whole.`,
 		Example: `  revue inbox
   revue inbox --watch
   revue inbox --status all --stream deploys --json
   revue inbox lot_4k2v…`,
-		Args: cobra.MaximumNArgs(1),
+		Args: takes(0, 1),
 		RunE: does(func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(lotStatuses, in.status) {
 				return misuse(fmt.Sprintf("--status %s: it is one of %v", in.status, lotStatuses))
+			}
+			if cmd.Flags().Changed("stream") {
+				if in.stream = strings.ToLower(strings.TrimSpace(in.stream)); !slug.MatchString(in.stream) {
+					return misuse(fmt.Sprintf("--stream %q: a stream has up to %d of a-z, 0-9, '-', '_' and '.'", in.stream, revue.MaxStream))
+				}
 			}
 			if len(args) == 1 {
 				if in.watch {
@@ -65,7 +75,7 @@ something are shown as \u{…}.`,
 }
 
 func (in *inbox) one(ctx context.Context, id string) error {
-	p, err := in.open(ctx, false)
+	p, err := in.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -77,16 +87,20 @@ func (in *inbox) one(ctx context.Context, id string) error {
 	if in.json {
 		return writeJSON(in.stdout, wireLots([]revue.Lot{l}))
 	}
-	out := &printer{w: in.stdout}
-	in.show(out, l, 0)
+	out := in.printer()
+	in.show(ctx, p, out, l, limits{})
 	return out.err
 }
 
 func (in *inbox) all(ctx context.Context) error {
-	p, err := in.open(ctx, in.watch)
-	if errors.Is(err, revue.ErrNotFound) { // nobody has asked anything yet
-		return in.list(nil)
+	open := in.open
+	if in.nothingYet() {
+		if !in.watch {
+			return in.list(ctx, nil, nil)
+		}
+		open = func(ctx context.Context) (*plane, error) { return in.openAny(ctx, true) }
 	}
+	p, err := open(ctx)
 	if err != nil {
 		return err
 	}
@@ -98,15 +112,15 @@ func (in *inbox) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return in.list(lots)
+	return in.list(ctx, p, lots)
 }
 
 // list writes the lots of one reading.
-func (in *inbox) list(lots []revue.Lot) error {
+func (in *inbox) list(ctx context.Context, p *plane, lots []revue.Lot) error {
 	if in.json {
 		return writeJSON(in.stdout, wireLots(lots))
 	}
-	out := &printer{w: in.stdout}
+	out := in.printer()
 	if len(lots) == 0 {
 		if in.status == string(revue.StatusOpen) {
 			out.f("The inbox is empty: no agent waits for an answer.\n")
@@ -118,7 +132,7 @@ func (in *inbox) list(lots []revue.Lot) error {
 		if i > 0 {
 			out.f("\n")
 		}
-		in.show(out, l, contextLines)
+		in.show(ctx, p, out, l, listed())
 	}
 	return out.err
 }
@@ -182,12 +196,12 @@ func (in *inbox) changes(ctx context.Context, p *plane) error {
 	shown := map[string]revue.Revision{}
 	for _, l := range lots {
 		shown[l.ID] = l.Revision
-		if err := in.change(l, false); err != nil {
+		if err := in.change(ctx, p, l, false); err != nil {
 			return err
 		}
 	}
 	if len(lots) == 0 && !in.json {
-		if err := in.list(nil); err != nil {
+		if err := in.list(ctx, p, nil); err != nil {
 			return err
 		}
 	}
@@ -214,7 +228,7 @@ func (in *inbox) changes(ctx context.Context, p *plane) error {
 		default:
 			continue
 		}
-		if err := in.change(l, known); err != nil {
+		if err := in.change(ctx, p, l, known); err != nil {
 			return err
 		}
 	}
@@ -222,11 +236,11 @@ func (in *inbox) changes(ctx context.Context, p *plane) error {
 }
 
 // change shows one lot that is new or has changed: whole while it can be answered, else how it ended.
-func (in *inbox) change(l revue.Lot, known bool) error {
+func (in *inbox) change(ctx context.Context, p *plane, l revue.Lot, known bool) error {
 	if in.json {
 		return writeJSONLine(in.stdout, wireLot(l))
 	}
-	out := &printer{w: in.stdout}
+	out := in.printer()
 	switch {
 	case l.Status != revue.StatusOpen && known:
 		out.f("%s %s\n\n", l.ID, ending(l))
@@ -234,78 +248,52 @@ func (in *inbox) change(l revue.Lot, known bool) error {
 		out.f("changed:\n")
 		fallthrough
 	default:
-		in.show(out, l, contextLines)
+		in.show(ctx, p, out, l, listed())
 		out.f("\n")
 	}
 	return out.err
 }
 
-// contextLines is how much of a context is shown in a list.
-const contextLines = 12
+// limits is how much of a card is shown. 0 is all.
+type limits struct{ question, context, wording, affected int }
 
-// show prints one lot. All of its text is hostile until term has seen it.
-func (in *inbox) show(out *printer, l revue.Lot, lines int) {
-	asked := fmt.Sprintf("%d asks", len(l.Asks))
-	if len(l.Asks) == 1 {
-		asked = "1 ask"
+// listed is how much of one is shown in a list.
+func listed() limits { return limits{question: 8, context: 12, wording: 4, affected: 12} }
+
+// show prints one lot. All of its text is hostile until term has seen it, and no line of it begins like one of
+// revue's own.
+func (in *inbox) show(ctx context.Context, p *plane, out *printer, l revue.Lot, most limits) {
+	id, more := term.Line(l.ID, 0), ""
+	if most != (limits{}) {
+		more = "revue inbox " + id + in.flags()
 	}
-	out.f("%s  %s  %s  revision %d  %s  in %s\n", term.Line(l.ID, 0), l.Kind, l.Status, l.Revision, asked, term.Line(l.Stream, 0))
-	out.f("%s", term.Block(l.Question, "  ", 0))
+	out.own("%s  %s  %s  revision %d  %s  in %s  asked %s\n",
+		id, l.Kind, l.Status, l.Revision, plural(len(l.Asks), "ask"), term.Line(l.Stream, 0), ago(l.CreatedAt, time.Now()))
+	out.f("%s", term.Block(l.Question, "  ", most.question, more))
 	for _, o := range l.Options {
 		out.f("    %s", shellWord(o.Value))
-		if o.Label != "" && o.Label != o.Value {
-			out.f("  %s", term.Line(o.Label, 200))
-		}
 		if l.Recommendation != "" && (o.Value == l.Recommendation || o.Label == l.Recommendation) {
-			out.f("  (recommended)")
+			out.f("  (recommended)") // before the label, which could say so itself
+		}
+		if o.Label != "" && o.Label != o.Value {
+			out.f("  | %s", term.Line(o.Label, 200))
 		}
 		out.f("\n")
-		if o.Consequence != "" {
-			out.f("%s", term.Block(o.Consequence, "      → ", 4))
-		}
+		out.f("%s", term.Block(o.Consequence, "      ", most.wording, more))
 	}
 	if len(l.Options) == 0 && l.Recommendation != "" {
-		out.f("  recommended: %s\n", term.Line(l.Recommendation, 400))
+		out.f("  recommended:\n%s", term.Block(l.Recommendation, "    ", most.wording, more))
 	}
 	if l.Context != "" {
-		out.f("%s", term.Block(l.Context, "  | ", lines))
+		out.f("  context:\n%s", term.Block(l.Context, "    ", most.context, more))
 	}
-	for _, af := range l.Affected {
-		out.f("  affects: %s", term.Line(af.Label, 200))
-		if af.Meta != "" {
-			out.f(" (%s)", term.Line(af.Meta, 200))
-		}
-		out.f("\n")
-	}
+	showAffected(out, l.Affected, most.affected, more)
 	scope(out, "concepts", l.Concepts)
 	scope(out, "files", l.Files)
 	for _, r := range l.Asks {
-		showAsk(out, l, r)
+		showAsk(out, l, r, most.wording, more)
 	}
-	for _, m := range l.Pinned {
-		out.f("  precedent %s (%s, score %.2f): %s → %s\n", m.DecisionID, m.Freshness, m.Score,
-			term.Line(m.Question, 200), term.Line(answerText(m.Answer, m.AnswerLabel), 200))
-		if m.Reason != "" {
-			out.f("    %s\n", term.Line(m.Reason, 300))
-		}
-		if l.Status == revue.StatusOpen {
-			out.f("    the same decision: revue answer %s --confirms %s\n", l.ID, m.DecisionID)
-		}
-	}
-	for _, r := range l.Related {
-		out.f("  see also %s: %s", r.LotID, term.Line(r.Question, 200))
-		if r.Differs != "" {
-			out.f(" (differs: %s)", term.Line(r.Differs, 200))
-		}
-		out.f("\n")
-	}
-	if l.Earlier != nil {
-		out.f("  dismissed before by %s", term.Line(l.Earlier.By.Name, 100))
-		if l.Earlier.Reason != "" {
-			out.f(": %s", term.Line(l.Earlier.Reason, 200))
-		}
-		out.f("\n")
-	}
+	in.showBeside(ctx, p, out, l)
 	if l.Status != revue.StatusOpen {
 		out.f("  %s\n", ending(l))
 		return
@@ -313,14 +301,79 @@ func (in *inbox) show(out *printer, l revue.Lot, lines int) {
 	if !l.ExpiresAt.IsZero() {
 		out.f("  expires %s\n", stamp(l.ExpiresAt))
 	}
-	how := "VALUE"
-	if len(l.Options) == 0 && l.Kind != revue.KindApproval {
-		how = "--text TEXT"
-	}
-	out.f("  answer it: revue answer %s %s --seen %d\n", l.ID, how, l.Revision)
+	in.showCommands(out, l)
 }
 
-func showAsk(out *printer, l revue.Lot, r revue.AskRecord) {
+func showAffected(out *printer, affected []revue.Affected, most int, more string) {
+	for i, af := range affected {
+		if most > 0 && i == most {
+			out.own("  … %s: %s\n", plural(len(affected)-i, "more affected thing"), more)
+			return
+		}
+		out.f("  affects: | %s", term.Line(af.Label, 200))
+		if af.Meta != "" {
+			out.f(" (%s)", term.Line(af.Meta, 200))
+		}
+		out.f("\n")
+	}
+}
+
+// showBeside prints what a human should know beside the card: precedents, other lots, an earlier end.
+func (in *inbox) showBeside(ctx context.Context, p *plane, out *printer, l revue.Lot) {
+	for _, m := range l.Pinned {
+		out.f("  precedent %s (%s, score %.2f): | %s → %s\n", m.DecisionID, m.Freshness, m.Score,
+			term.Line(m.Question, 200), term.Line(answerText(m.Answer, m.AnswerLabel), 200))
+		if m.Reason != "" {
+			out.f("    reason: | %s\n", term.Line(m.Reason, 300))
+		}
+		if l.Status == revue.StatusOpen {
+			out.own("    the same decision: revue answer %s --confirms %s%s\n", l.ID, m.DecisionID, in.flags())
+		}
+	}
+	for _, r := range l.Related {
+		out.f("  see also %s", r.LotID)
+		if other, err := p.Reviewer(in.human()).Lot(ctx, r.LotID); err == nil {
+			out.f(" (%s)", other.Status)
+		}
+		out.f(": | %s", term.Line(r.Question, 200))
+		if r.Differs != "" {
+			out.f(" (differs: %s)", term.Line(r.Differs, 200))
+		}
+		out.f("\n")
+	}
+	if l.Earlier != nil {
+		what := "dismissed before"
+		if l.Earlier.LotID == l.ID {
+			what = "reopened; it was dismissed"
+		}
+		out.f("  %s by %s", what, term.Line(l.Earlier.By.Name, 100))
+		if l.Earlier.Reason != "" {
+			out.f(": | %s", term.Line(l.Earlier.Reason, 200))
+		}
+		out.f("\n")
+	}
+}
+
+// showCommands prints how an open lot is answered.
+func (in *inbox) showCommands(out *printer, l revue.Lot) {
+	answer := "revue answer " + term.Line(l.ID, 0)
+	seen := fmt.Sprintf("--seen %d%s", l.Revision, in.flags())
+	switch {
+	case l.Kind == revue.KindApproval:
+		out.own("  approve it: %s %s %s\n", answer, revue.Approved, seen)
+		out.own("  decline it: %s %s %s\n", answer, revue.Declined, seen)
+		return
+	case len(l.Options) == 0:
+		out.own("  answer it: %s --text TEXT %s\n", answer, seen)
+	default:
+		out.own("  answer it: %s VALUE %s\n", answer, seen)
+	}
+	if i := slices.IndexFunc(l.Options, func(o revue.Option) bool { return strings.HasPrefix(o.Value, "-") }); i >= 0 {
+		out.own("  a value with a dash goes last: %s %s -- %s\n", answer, seen, shellWord(l.Options[i].Value))
+	}
+}
+
+func showAsk(out *printer, l revue.Lot, r revue.AskRecord, most int, more string) {
 	from := ""
 	if r.Repo != "" {
 		from = " in " + term.Line(r.Repo, 200)
@@ -328,13 +381,13 @@ func showAsk(out *printer, l revue.Lot, r revue.AskRecord) {
 	switch {
 	case r.Verdict == revue.VerdictLikely:
 		out.f("  %s likely asks the same, %s%s:\n", r.ID, term.Line(r.Agent, 100), from)
-		out.f("%s", term.Block(r.Question, "    ", 0))
+		out.f("%s", term.Block(r.Question, "    ", most, more))
 		if r.Differs != "" {
-			out.f("    differs: %s\n", term.Line(r.Differs, 300))
+			out.f("    differs: | %s\n", term.Line(r.Differs, 300))
 		}
 	case r.Question != l.Question:
 		out.f("  %s asks the same, %s%s:\n", r.ID, term.Line(r.Agent, 100), from)
-		out.f("%s", term.Block(r.Question, "    ", 0))
+		out.f("%s", term.Block(r.Question, "    ", most, more))
 	default:
 		out.f("  %s asked by %s%s\n", r.ID, term.Line(r.Agent, 100), from)
 	}
@@ -364,13 +417,18 @@ func ending(l revue.Lot) string {
 		if l.DecisionID != "" {
 			s += "  " + l.DecisionID
 		}
-		return s
+		return s + "  at " + stamp(l.Answer.At)
 	case l.Status == revue.StatusDismissed && l.Dismissed != nil:
-		s := "dismissed by " + term.Line(l.Dismissed.By.Name, 100)
+		s := "dismissed by " + term.Line(l.Dismissed.By.Name, 100) + " at " + stamp(l.Dismissed.At)
+		if len(l.Asks) == 0 {
+			s += ", reopened since: its asks went to another lot"
+		}
 		if l.Dismissed.Reason != "" {
 			s += ": " + term.Line(l.Dismissed.Reason, 400)
 		}
 		return s
+	case l.Status == revue.StatusExpired:
+		return "expired at " + stamp(l.ExpiresAt)
 	default:
 		return string(l.Status)
 	}
@@ -384,3 +442,24 @@ func answerText(value, label string) string {
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// ago says roughly how long before now t was.
+func ago(t, now time.Time) string {
+	switch d := now.Sub(t); {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%dm ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh ago", int(d.Hours()))
+	default:
+		return fmt.Sprintf("%dd ago", int(d.Hours()/24))
+	}
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -25,16 +25,18 @@ func (a *app) mcpCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve one agent over stdio",
-		Long: `Serve one agent over stdio. With --db (or REVUE_DB) it runs a plane of its own on that
-database; several may share one file, with each other and with "revue serve".
+		Long: `Serve one agent over stdio. It runs a plane of its own on the database of --db or REVUE_DB;
+one of them is needed, and the file is made where it is missing. Several may share one
+file, with each other and with "revue serve". This version can't talk to a plane elsewhere.
 
 The agent's thread is REVUE_THREAD_ID or REVUE_WORKSTREAM_ID, else one for this process. Its
 repository is REVUE_REPO, else the git remote of the working directory.`,
 		Example: `  revue mcp --db ~/.local/share/revue/revue.db
   claude mcp add revue -- revue mcp --db ~/.local/share/revue/revue.db`,
-		Args: cobra.NoArgs,
+		Args: takes(0, 0),
 		RunE: does(func(cmd *cobra.Command, _ []string) error { return m.run(cmd.Context()) }),
 	}
+	cmd.Flags().StringVar(&a.db, "db", "", "the database file (default $REVUE_DB; one of the two is needed)")
 	cmd.Flags().StringVar(&m.profile, "profile", string(revuemcp.Decisions), "which tools it has: decisions or approvals")
 	m.logFlags.add(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("profile", cobra.FixedCompletions(profileNames(), cobra.ShellCompDirectiveNoFileComp))

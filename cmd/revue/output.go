@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"strings"
+	"unicode"
 	"unicode/utf16"
 
 	"github.com/revuehq/revue"
@@ -87,13 +90,79 @@ func list[T any](s []T) []T {
 }
 
 // printer writes lines and keeps the first error, so that a broken pipe is reported once.
+//
+// Where width is set it breaks longer lines itself and puts the bar of package term before the rest: what a terminal
+// wraps would begin at its edge, like a line of revue's own.
 type printer struct {
-	w   io.Writer
-	err error
+	w     io.Writer
+	width int
+	line  strings.Builder // what has come of a line
+	err   error
 }
 
-func (p *printer) f(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format, args...)
+// terminalWidth is where lines are broken. The terminals that are narrower are few.
+const terminalWidth = 80
+
+// printer returns one for the output of the program.
+func (a *app) printer() *printer {
+	p := &printer{w: a.stdout}
+	if f, ok := a.stdout.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			p.width = terminalWidth
+		}
+	}
+	return p
+}
+
+// f writes what may hold text of others.
+func (p *printer) f(format string, args ...any) { p.put(fmt.Sprintf(format, args...), p.width) }
+
+// own writes what is revue's own or a human's, or to be copied: it is never broken.
+func (p *printer) own(format string, args ...any) { p.put(fmt.Sprintf(format, args...), 0) }
+
+func (p *printer) put(text string, width int) {
+	for part := range strings.Lines(text) {
+		p.line.WriteString(part)
+		if !strings.HasSuffix(part, "\n") {
+			return
+		}
+		if p.err == nil {
+			_, p.err = io.WriteString(p.w, broken(p.line.String(), width))
+		}
+		p.line.Reset()
+	}
+}
+
+// broken returns a line as lines of at most width columns (0: any), each but the first behind a bar.
+func broken(line string, width int) string {
+	if width == 0 {
+		return line
+	}
+	rest := strings.Repeat(" ", min(len(line)-len(strings.TrimLeft(line, " ")), width/4)) + term.Bar
+	var b strings.Builder
+	at := 0
+	for _, r := range line {
+		n := columns(r)
+		if at+n > width && r != '\n' {
+			b.WriteString("\n" + rest)
+			at = len(rest)
+		}
+		b.WriteRune(r)
+		at += n
+	}
+	return b.String()
+}
+
+// columns is how many columns of a terminal a character takes, at most.
+func columns(r rune) int {
+	switch {
+	case r == '\t':
+		return 8
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case r >= 0x1100 && r != '…' && r != '→':
+		return 2
+	default:
+		return 1
 	}
 }

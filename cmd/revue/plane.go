@@ -10,6 +10,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/revuehq/revue"
 	"github.com/revuehq/revue/memory"
@@ -64,18 +65,41 @@ func (a *app) localPath() (string, error) {
 	return path, err
 }
 
-// open opens the database for a command, and makes it where create says so.
-func (a *app) open(ctx context.Context, create bool) (*plane, error) {
+// open opens the database that is there, for a command that works on a workspace.
+func (a *app) open(ctx context.Context) (*plane, error) {
+	p, err := a.openAny(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.hasWorkspace(ctx, a.human()); err != nil {
+		_ = p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// openAny opens the database, whatever workspaces are in it, and makes it where create says so.
+func (a *app) openAny(ctx context.Context, create bool) (*plane, error) {
 	path, err := a.localPath()
 	if err != nil {
 		return nil, err
 	}
 	if !create {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			return nil, noDatabase(path)
 		}
 	}
 	return openPlane(ctx, path, nil)
+}
+
+// nothingYet reports whether nobody has used revue here: no database is named, and the usual one is not there.
+func (a *app) nothingYet() bool {
+	path, named, err := a.dbPath()
+	if err != nil || named || a.env("REVUE_API_URL") != "" {
+		return false
+	}
+	_, err = os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 func noDatabase(path string) error {
@@ -87,14 +111,69 @@ func noDatabase(path string) error {
 }
 
 func openPlane(ctx context.Context, path string, log *slog.Logger) (*plane, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, misuse(path + " is a folder: give the path of the database file")
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of the database: %w", err)
 	}
 	store, err := sqlite.Open(ctx, path, nil)
 	if err != nil {
-		return nil, err
+		return nil, opening(path, err)
 	}
 	return &plane{Desk: revue.New(store, memory.New(nil), &revue.Options{Log: log}), store: store, path: path}, nil
+}
+
+// opening says what stands in the way of a database, where that is a permission.
+func opening(path string, err error) error {
+	if revue.CodeOf(err) == revue.CodeInvalid {
+		return err
+	}
+	f, why := os.OpenFile(path, os.O_RDWR, 0) // sqlite has closed it again, so no lock is lost by this
+	if why != nil {
+		return unwritable(path, why, err)
+	}
+	_ = f.Close()
+	tmp, why := os.CreateTemp(filepath.Dir(path), ".revue-*")
+	if why != nil {
+		return unwritable("the folder of "+path, why, err)
+	}
+	_ = tmp.Close()
+	_ = os.Remove(tmp.Name())
+	return err
+}
+
+// unwritable returns an error that says what to do where why is a permission, else err.
+func unwritable(what string, why, err error) error {
+	if errors.Is(why, fs.ErrPermission) || errors.Is(why, syscall.EROFS) {
+		return fmt.Errorf("you may not write to %s, and revue needs to, even to look: run the command as the user whose database it is", what)
+	}
+	return err
+}
+
+// hasWorkspace reports ErrNotFound for a workspace that is not there. A database that is new has the usual one.
+func (p *plane) hasWorkspace(ctx context.Context, h revue.Human) error {
+	all, err := p.Admin(h).Workspaces(ctx)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 && h.Workspace == defaultWorkspace {
+		return nil
+	}
+	names := make([]string, len(all))
+	for i, w := range all {
+		if names[i] = w.Name; w.Name == h.Workspace {
+			return nil
+		}
+	}
+	there := "there are none"
+	if len(names) > 0 {
+		there = "there is " + strings.Join(names, ", ")
+	}
+	return &revue.Error{
+		Code: revue.CodeNotFound, ID: h.Workspace,
+		Message: fmt.Sprintf("there is no workspace %s in %s: %s, and \"revue workspace create\" makes one", h.Workspace, p.path, there),
+	}
 }
 
 // ensureWorkspace makes the workspace where there is none of that name.
@@ -118,6 +197,18 @@ func (p *plane) ensureWorkspace(ctx context.Context, h revue.Human) error {
 // human is the local user. No credential was checked, and what is decided says so.
 func (a *app) human() revue.Human {
 	return revue.Human{Workspace: a.workspaceName(), ID: "local", Name: a.userName(), Via: revue.LocalVia, Local: true}
+}
+
+// flags repeats the flags that say which data is meant, for the commands that are shown to the user.
+func (a *app) flags() string {
+	s := ""
+	if a.db != "" {
+		s += " --db " + shellWord(a.db)
+	}
+	if a.workspace != "" {
+		s += " --workspace " + shellWord(a.workspace)
+	}
+	return s
 }
 
 func (a *app) workspaceName() string {

@@ -20,10 +20,10 @@ func (a *app) purgeCmd() *cobra.Command {
 nobody any more. The journal still verifies: it holds digests, never text.`,
 		Example: `  revue purge dec_81ab…
   revue purge lot_4k2v… --yes`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1, 1),
 		RunE: a.humanOnly(func(cmd *cobra.Command, args []string) error {
 			if !yes {
-				if err := a.confirm("Purge " + term.Line(args[0], 0) + "? This can't be undone. Type yes: "); err != nil {
+				if err := a.confirm("Purge " + term.Line(args[0], 0) + "? This can't be undone. Type yes, and Enter:\n"); err != nil {
 					return err
 				}
 			}

@@ -47,7 +47,7 @@ func run(ctx context.Context, w *world) int {
 	if err == nil {
 		return exitDone
 	}
-	_, _ = fmt.Fprintln(w.stderr, "revue: "+term.Line(err.Error(), 0))
+	_, _ = fmt.Fprintln(w.stderr, "revue: "+term.Line(message(err), 0))
 	return exitCode(err)
 }
 
@@ -97,13 +97,27 @@ gives it to the next agent that asks the same.
 Exit codes: 0 done, 1 failed, 2 misused, 3 nothing found.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+
+		DisableFlagsInUseLine: true,
+
+		Args: knownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range []string{"db", "workspace"} {
+				if f := cmd.Flags().Lookup(name); f != nil && f.Changed && isBlank(f.Value.String()) {
+					return misuse("--" + name + " is blank")
+				}
+			}
+			return nil
+		},
 	}
+	root.SetFlagErrorFunc(a.flagError)
 	root.PersistentFlags().StringVar(&a.db, "db", "", "the database file (default $REVUE_DB, else revue/revue.db in the data folder of the user)")
 	root.PersistentFlags().StringVar(&a.workspace, "workspace", "", "the workspace (default $REVUE_WORKSPACE_ID, else \"default\")")
 	root.AddCommand(
 		a.serveCmd(), a.mcpCmd(),
 		a.inboxCmd(), a.answerCmd(), a.dismissCmd(), a.reopenCmd(),
-		a.whyCmd(), a.correctCmd(),
+		a.decisionsCmd(), a.whyCmd(), a.correctCmd(), a.notesCmd(),
 		a.tokenCmd(), a.workspaceCmd(), a.purgeCmd(), a.verifyCmd(),
 		a.versionCmd(),
 	)
@@ -115,8 +129,11 @@ func group(use, short string, subs ...*cobra.Command) *cobra.Command {
 	g := &cobra.Command{
 		Use:   use,
 		Short: short,
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		DisableFlagsInUseLine: true,
+
+		Args: knownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	g.AddCommand(subs...)
 	return g

@@ -43,6 +43,11 @@ func askMain() {
 	flag.StringVar(&ask.Context, "context", "", "")
 	flag.StringVar(&ask.Recommendation, "recommend", "", "")
 	flag.StringVar(&ask.Stream, "stream", "", "")
+	flag.Func("affected", "", func(s string) error {
+		ask.Affected = append(ask.Affected, revue.Affected{Label: s})
+		return nil
+	})
+	share := flag.String("share", "", "share a note instead of asking")
 	approval := flag.Bool("approval", false, "")
 	flag.DurationVar(&wait, "wait", 0, "")
 	flag.Func("o", "VALUE|LABEL|CONSEQUENCE", func(s string) error {
@@ -62,6 +67,11 @@ func askMain() {
 	}
 	unquote(&ask.Question)
 	unquote(&ask.Context)
+	unquote(&ask.Recommendation)
+	unquote(share)
+	for i := range ask.Affected {
+		unquote(&ask.Affected[i].Label)
+	}
 	unquote(&agent.Name)
 	for i := range ask.Options {
 		unquote(&ask.Options[i].Label)
@@ -71,7 +81,12 @@ func askMain() {
 	ctx, cancel := newContext()
 	defer cancel()
 	p, err := openPlane(ctx, os.Getenv("REVUE_DB"), nil)
-	if err == nil {
+	if err == nil && *share != "" {
+		var n revue.ContextItem
+		if n, err = p.Decider(agent).Share(ctx, revue.ContextItem{Kind: "finding", Body: *share}); err == nil {
+			err = writeJSON(os.Stdout, n)
+		}
+	} else if err == nil {
 		var o revue.Outcome
 		if o, err = p.Decider(agent).Request(ctx, ask); err == nil {
 			err = writeJSON(os.Stdout, o)

@@ -8,9 +8,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -51,7 +53,7 @@ takes it up again after the next start.`,
 		Example: `  revue serve
   revue serve --addr 0.0.0.0:7433 --tls-cert cert.pem --tls-key key.pem --allow-host revue.example.com
   revue serve --profile approvals`,
-		Args: cobra.NoArgs,
+		Args: takes(0, 0),
 		RunE: does(func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) }),
 	}
 	f := cmd.Flags()
@@ -94,6 +96,11 @@ func (s *serve) run(ctx context.Context) error {
 	cert, err := s.certificate()
 	if err != nil {
 		return err
+	}
+	for _, h := range s.hosts {
+		if !hostName(h) {
+			return misuse(fmt.Sprintf("--allow-host %q: it is a name like revue.example.com, perhaps with a port", h))
+		}
 	}
 	path, _, err := s.dbPath() // a plane has its own data, whatever plane the environment names
 	if err != nil {
@@ -146,8 +153,7 @@ func (s *serve) serve(sigCtx context.Context, restore func(), p *plane, ln net.L
 	}
 	var unused unusedConns
 	srv.ConnState = unused.track
-	url := s.url(ln)
-	if err := s.greet(sigCtx, p, url); err != nil {
+	if err := s.greet(sigCtx, p, s.url(ln)); err != nil {
 		return err
 	}
 	served := make(chan error, 1)
@@ -250,6 +256,12 @@ func (s *serve) listen(ctx context.Context, cert *tls.Certificate) (net.Listener
 		ln = tls.NewListener(ln, &tls.Config{Certificates: []tls.Certificate{*cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}})
 	}
 	return ln, nil
+}
+
+// hostName reports whether s is what a Host header can hold: a name or an address, perhaps with a port.
+func hostName(s string) bool {
+	u, err := url.Parse("http://" + s)
+	return err == nil && s != "" && u.Host == s && u.Hostname() != "" && !strings.ContainsAny(s, " \t*,")
 }
 
 // url is how this server is reached: by the name that was allowed where it listens beyond this machine.

@@ -36,11 +36,11 @@ An agent token asks, looks up and shares. It never answers, lists or corrects; t
 takes a human token.`,
 		Example: `  revue token create --kind agent --label "laptop, Claude Code"
   revue token create --kind human --owner ada --expires 90d --json`,
-		Args: cobra.NoArgs,
+		Args: takes(0, 0),
 		RunE: a.humanOnly(func(cmd *cobra.Command, _ []string) error {
 			n := revue.NewToken{Kind: revue.TokenKind(kind), Owner: owner, Label: label}
 			if n.Kind != revue.TokenAgent && n.Kind != revue.TokenHuman {
-				return misuse("--kind: it is agent or human")
+				return misuse("--kind is missing or none: it is agent or human")
 			}
 			if n.Owner == "" {
 				n.Owner = a.userName()
@@ -55,7 +55,7 @@ takes a human token.`,
 				}
 			}
 			ctx := cmd.Context()
-			p, err := a.open(ctx, true)
+			p, err := a.openAny(ctx, true)
 			if err != nil {
 				return err
 			}
@@ -65,6 +65,9 @@ takes a human token.`,
 				if err := p.ensureWorkspace(ctx, h); err != nil {
 					return err
 				}
+			}
+			if err := p.hasWorkspace(ctx, h); err != nil {
+				return err
 			}
 			n.Workspace = h.Workspace
 			t, err := p.Admin(h).CreateToken(ctx, n)
@@ -85,7 +88,6 @@ takes a human token.`,
 	f.StringVar(&label, "label", "", "what to call it")
 	f.StringVar(&expires, "expires", "", "when it ends: 36h, 90d, 2027-01-31 (default: never)")
 	f.BoolVar(&asJSON, "json", false, `write {"id","kind","token"}`)
-	_ = cmd.MarkFlagRequired("kind")
 	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(
 		[]string{string(revue.TokenAgent), string(revue.TokenHuman)}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -96,8 +98,8 @@ func (a *app) tokenListCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the tokens of the workspace, without their secrets",
-		Args:  cobra.NoArgs,
-		RunE: does(func(cmd *cobra.Command, _ []string) error {
+		Args:  takes(0, 0),
+		RunE: a.humanOnly(func(cmd *cobra.Command, _ []string) error {
 			return a.onStore(cmd.Context(), func(ctx context.Context, p *plane) error {
 				tokens, err := p.Admin(a.human()).Tokens(ctx)
 				if err != nil {
@@ -109,12 +111,12 @@ func (a *app) tokenListCmd() *cobra.Command {
 				if asJSON {
 					return writeJSON(a.stdout, list(tokens))
 				}
-				out := &printer{w: a.stdout}
+				out := a.printer()
 				if len(tokens) == 0 {
 					out.f("There are no tokens.\n")
 				}
 				for _, t := range tokens {
-					out.f("%s  %s  %s  %s  made %s%s\n", t.ID, t.Kind, term.Line(t.Owner, 60), shellWord(t.Label), stamp(t.CreatedAt), tokenState(t, time.Now()))
+					out.own("%s  %s  %s  %s  made %s%s\n", t.ID, t.Kind, term.Line(t.Owner, 60), shellWord(t.Label), stamp(t.CreatedAt), tokenState(t, time.Now()))
 				}
 				return out.err
 			})
@@ -143,7 +145,7 @@ func (a *app) tokenRevokeCmd() *cobra.Command {
 		Use:     "revoke ID",
 		Short:   "End a token for good",
 		Example: `  revue token revoke tok_19cd…`,
-		Args:    cobra.ExactArgs(1),
+		Args:    takes(1, 1),
 		RunE: a.humanOnly(func(cmd *cobra.Command, args []string) error {
 			return a.onStore(cmd.Context(), func(ctx context.Context, p *plane) error {
 				t, err := p.Admin(a.human()).RevokeToken(ctx, args[0])

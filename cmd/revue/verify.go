@@ -17,7 +17,7 @@ func (a *app) verifyCmd() *cobra.Command {
 		Long: `Walk the journal of the workspace from its first event and check that each follows from the
 one before by number and by hash. Keep the head that is printed: a journal that was
 rewritten from an earlier event on has another.`,
-		Args: cobra.NoArgs,
+		Args: takes(0, 0),
 		RunE: does(func(cmd *cobra.Command, _ []string) error {
 			if !journal {
 				return misuse("say what to verify: --journal")

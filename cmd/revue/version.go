@@ -28,7 +28,7 @@ func (a *app) versionCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Say which version this is",
-		Args:  cobra.NoArgs,
+		Args:  takes(0, 0),
 		RunE: does(func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintln(a.stdout, "revue "+version())
 			return err

@@ -51,9 +51,9 @@ func TestWatch(t *testing.T) {
 func TestWatchEmpty(t *testing.T) {
 	db := tempDB(t)
 	env := cleanEnv(t.TempDir(), "REVUE_DB="+db)
+	p := localPlane(t, db)
 	w := start(t, env, "inbox", "--watch", "--stream", "infra")
 	w.line(t, "The inbox is empty")
-	p := localPlane(t, db)
 	agent := revue.Agent{Workspace: defaultWorkspace, Credential: "local", Thread: "t1", Name: "agent", Via: "library"}
 	for stream, question := range map[string]string{"": "Which colour has the door?", "infra": "Where does the log go?"} {
 		_, err := p.Decider(agent).Request(t.Context(), revue.Ask{Question: question, Stream: stream})

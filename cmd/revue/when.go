@@ -17,17 +17,21 @@ type when struct {
 // parseWhen reads a Go duration ("36h"), days ("30d"), or an RFC 3339 date or time. A date is its
 // beginning in UTC.
 func parseWhen(s string) (when, error) {
-	bad := misuse(fmt.Sprintf("%q is no time: say a duration like 36h or 30d, or a date like 2027-01-31 or 2027-01-31T12:00:00Z", s))
+	bad := badWhen(s)
+	notPositive := misuse(fmt.Sprintf("%q: a duration must be positive, like 36h or 30d", s))
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		n, err := strconv.ParseInt(days, 10, 64)
-		if err != nil || n <= 0 || n > int64(math.MaxInt64/(24*time.Hour)) {
+		if err == nil && n <= 0 {
+			return when{}, notPositive
+		}
+		if err != nil || n > int64(math.MaxInt64/(24*time.Hour)) {
 			return when{}, bad
 		}
 		return when{after: time.Duration(n) * 24 * time.Hour}, nil
 	}
 	if d, err := time.ParseDuration(s); err == nil {
 		if d <= 0 {
-			return when{}, misuse(fmt.Sprintf("%q is not in the future", s))
+			return when{}, notPositive
 		}
 		return when{after: d}, nil
 	}
@@ -37,6 +41,10 @@ func parseWhen(s string) (when, error) {
 		}
 	}
 	return when{}, bad
+}
+
+func badWhen(s string) error {
+	return misuse(fmt.Sprintf("%q is no time: say a duration like 36h or 30d, or a date like 2027-01-31 or 2027-01-31T12:00:00Z", s))
 }
 
 // life returns how long it is from now to w.

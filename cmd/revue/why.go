@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +18,7 @@ func (a *app) whyCmd() *cobra.Command {
 		Use:     "why DECISION",
 		Short:   "Explain a decision: who made it, who used it, what corrected it",
 		Example: `  revue why dec_81ab…`,
-		Args:    cobra.ExactArgs(1),
+		Args:    takes(1, 1),
 		RunE: does(func(cmd *cobra.Command, args []string) error {
 			return a.onStore(cmd.Context(), func(ctx context.Context, p *plane) error {
 				e, err := p.Reviewer(a.human()).Why(ctx, args[0])
@@ -26,8 +28,8 @@ func (a *app) whyCmd() *cobra.Command {
 				if asJSON {
 					return writeJSON(a.stdout, wireExplanation(e))
 				}
-				out := &printer{w: a.stdout}
-				explain(out, e)
+				out := a.printer()
+				a.explain(out, e)
 				return out.err
 			})
 		}),
@@ -36,19 +38,48 @@ func (a *app) whyCmd() *cobra.Command {
 	return cmd
 }
 
-func explain(out *printer, e revue.Explanation) {
-	d := e.Decision
-	state := "withdrawn, superseded or for once: it answers nobody any more"
-	if e.Live {
-		state = string(e.Freshness)
+// state says whether a decision is still reused, and why not.
+func state(d revue.Decision, standing []revue.Correction, live bool, f revue.Freshness) string {
+	if live {
+		return string(f)
 	}
-	out.f("%s  %s\n", term.Line(d.ID, 0), state)
-	out.f("%s", term.Block(d.Question, "  ", 0))
-	out.f("  → %s\n", term.Line(answerText(d.Answer, d.AnswerLabel), 0))
+	var why []string
+	if d.Purged {
+		why = append(why, "purged")
+	}
+	for _, c := range standing {
+		if c.Verb == revue.VerbWrong {
+			why = append(why, fmt.Sprintf("withdrawn by %s at %s", term.Line(c.By.Name, 100), stamp(c.At)))
+			break
+		}
+	}
+	if d.SupersededBy != "" {
+		why = append(why, "superseded by "+term.Line(d.SupersededBy, 0))
+	}
+	if d.Remember == revue.RememberOnce {
+		why = append(why, "remembered for once")
+	}
+	return strings.Join(why, ", ") + ": it answers nobody any more"
+}
+
+// showAnswer prints what a decision says, and its note.
+func showAnswer(out *printer, d revue.Decision) {
+	if strings.Contains(d.Answer, "\n") {
+		out.f("  →\n%s", term.Block(answerText(d.Answer, d.AnswerLabel), "    ", 0, ""))
+	} else {
+		out.f("  → %s\n", term.Line(answerText(d.Answer, d.AnswerLabel), 0))
+	}
 	if d.Note != "" {
-		out.f("%s", term.Block(d.Note, "  | ", 0))
+		out.f("  note:\n%s", term.Block(d.Note, "    ", 0, ""))
 	}
-	out.f("  decided by %s (%s) at %s, remembered: %s, on %s\n",
+}
+
+func (a *app) explain(out *printer, e revue.Explanation) {
+	d := e.Decision
+	out.own("%s  %s\n", term.Line(d.ID, 0), state(d, e.Standing, e.Live, e.Freshness))
+	out.f("%s", term.Block(d.Question, "  ", 0, ""))
+	showAnswer(out, d)
+	out.own("  decided by %s (%s) at %s, remembered: %s, on %s\n",
 		term.Line(d.By.Name, 100), term.Line(d.By.Via, 60), stamp(d.CreatedAt), d.Remember, term.Line(d.LotID, 0))
 	if d.Repo != "" {
 		out.f("  repo: %s\n", term.Line(d.Repo, 0))
@@ -56,52 +87,52 @@ func explain(out *printer, e revue.Explanation) {
 	scope(out, "concepts", d.Concepts)
 	scope(out, "files", d.Files)
 	if d.Confirmations > 0 {
-		out.f("  confirmed %d times, last at %s\n", d.Confirmations, stamp(d.ConfirmedAt))
+		out.own("  confirmed %s, last at %s\n", plural(d.Confirmations, "time"), stamp(d.ConfirmedAt))
 	}
 	for _, al := range d.Aliases {
-		out.f("  also asked as: %s\n", term.Line(al.Text, 400))
+		out.f("  also asked as:\n%s", term.Block(al.Text, "    ", 0, ""))
 	}
 	for _, c := range d.Corrections {
 		showCorrection(out, c, e.Standing)
 	}
-	if d.SupersededBy != "" {
-		out.f("  superseded by %s\n", term.Line(d.SupersededBy, 0))
-	}
 	for _, s := range e.Superseded {
 		out.f("  took the place of %s → %s\n", term.Line(s.ID, 0), term.Line(s.Answer, 200))
 	}
-	out.f("  given to %d asks\n", len(e.Uses))
+	out.f("  given to %s\n", plural(len(e.Uses), "ask"))
 	for _, u := range e.Uses {
-		how := "answered"
-		if u.Reused != nil {
-			how = "reused"
+		how, at := "answered", d.CreatedAt
+		if e.Lot != nil && e.Lot.Answer != nil && u.LotID == e.Lot.ID {
+			at = e.Lot.Answer.At
 		}
-		out.f("    %s  %s  %s  %s\n", stamp(u.CreatedAt), how, term.Line(u.ID, 0), term.Line(u.Agent, 100))
+		if u.Reused != nil {
+			how, at = "reused", u.Reused.At
+		}
+		out.own("    %s  asked %s, %s %s  %s\n", term.Line(u.ID, 0), stamp(u.CreatedAt), how, stamp(at), term.Line(u.Agent, 100))
 	}
 	if e.Live {
-		out.f("  correct it: revue correct %s wrong|too_broad|only_this_repo|ask_next_time|expires_after WHEN\n", term.Line(d.ID, 0))
+		out.own("  correct it: revue correct %s wrong|too_broad|only_this_repo|ask_next_time|expires_after WHEN%s\n", term.Line(d.ID, 0), a.flags())
 	}
 }
 
 func showCorrection(out *printer, c revue.Correction, standing []revue.Correction) {
-	out.f("  %s ", term.Line(c.ID, 0))
+	out.own("  %s ", term.Line(c.ID, 0))
 	switch {
 	case c.Undoes != "":
-		out.f("undoes %s", term.Line(c.Undoes, 0))
+		out.own("undoes %s", term.Line(c.Undoes, 0))
 	default:
-		out.f("%s", c.Verb)
+		out.own("%s", c.Verb)
 		if !c.Expires.IsZero() {
-			out.f(" %s", stamp(c.Expires))
+			out.own(" %s", stamp(c.Expires))
 		}
 		if !slices.ContainsFunc(standing, func(s revue.Correction) bool { return s.ID == c.ID }) {
-			out.f(" (undone)")
+			out.own(" (undone)")
 		}
 	}
-	out.f(", by %s at %s", term.Line(c.By.Name, 100), stamp(c.At))
+	out.own(", by %s at %s", term.Line(c.By.Name, 100), stamp(c.At))
 	if c.Note != "" {
-		out.f(": %s", term.Line(c.Note, 400))
+		out.own(": %s", term.Line(c.Note, 400))
 	}
-	out.f("\n")
+	out.own("\n")
 }
 
 func wireExplanation(e revue.Explanation) revue.Explanation {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -19,9 +18,9 @@ func (a *app) workspaceCreateCmd() *cobra.Command {
 		Use:     "create NAME",
 		Short:   "Make a workspace: nothing crosses from one to another",
 		Example: `  revue workspace create acme`,
-		Args:    cobra.ExactArgs(1),
+		Args:    takes(1, 1),
 		RunE: a.humanOnly(func(cmd *cobra.Command, args []string) error {
-			p, err := a.open(cmd.Context(), true)
+			p, err := a.openAny(cmd.Context(), true)
 			if err != nil {
 				return err
 			}
@@ -46,25 +45,28 @@ func (a *app) workspaceListCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the workspaces",
-		Args:  cobra.NoArgs,
+		Args:  takes(0, 0),
 		RunE: does(func(cmd *cobra.Command, _ []string) error {
-			return a.onStore(cmd.Context(), func(ctx context.Context, p *plane) error {
-				all, err := p.Admin(a.human()).Workspaces(ctx)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return writeJSON(a.stdout, list(all))
-				}
-				out := &printer{w: a.stdout}
-				if len(all) == 0 {
-					out.f("There are no workspaces.\n")
-				}
-				for _, w := range all {
-					out.f("%s  made %s\n", term.Line(w.Name, 0), stamp(w.CreatedAt))
-				}
-				return out.err
-			})
+			p, err := a.openAny(cmd.Context(), false)
+			if err != nil {
+				return err
+			}
+			defer p.close() //nolint:errcheck // nothing was written
+			all, err := p.Admin(a.human()).Workspaces(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(a.stdout, list(all))
+			}
+			out := a.printer()
+			if len(all) == 0 {
+				out.f("There are no workspaces.\n")
+			}
+			for _, w := range all {
+				out.f("%s  made %s\n", term.Line(w.Name, 0), stamp(w.CreatedAt))
+			}
+			return out.err
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write an array of workspaces")

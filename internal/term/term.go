@@ -4,7 +4,7 @@
 // screen, bidi controls that turn an answer round, and letters that are drawn as nothing. [Safe] keeps
 // what a reader can see and writes the rest as \u{…}, so that nothing is hidden and nothing acts.
 // [Line] does the same for text that must stay on one line, and [Block] for text of many lines, with a
-// gutter that tells it from the lines of the program itself.
+// bar that tells it from the lines of the program itself.
 package term
 
 import (
@@ -39,26 +39,50 @@ func Line(s string, limit int) string {
 	return safe(s, true)
 }
 
-// Block returns s with gutter before each line, at most limit lines (0: no limit), safe as by [Safe].
-// Where something was cut, a last line says how many lines. It ends with a line feed, unless s is empty.
-func Block(s, gutter string, limit int) string {
+// Bar begins each line of a [Block]. A program that begins no line of its own with it can't be imitated by what
+// it shows.
+const Bar = "| "
+
+// Block returns s with indent and [Bar] before each line, safe as by [Safe], and at most limit lines of it (0: no
+// limit). Two or more blank lines in a row count as one, which says how many they are. Where something was
+// cut, a last line says how many lines, and more, which says how to see them. These lines of its own have no
+// bar. Block ends with a line feed, unless s is empty.
+func Block(s, indent string, limit int, more string) string {
 	if s == "" {
 		return ""
 	}
 	lines := strings.Split(strings.TrimSuffix(Safe(s), "\n"), "\n")
-	rest := 0
-	if limit > 0 && len(lines) > limit {
-		rest = len(lines) - limit
-		lines = lines[:limit]
-	}
 	var b strings.Builder
-	for _, l := range lines {
-		b.WriteString(strings.TrimRight(gutter+l, " ") + "\n")
-	}
-	if rest > 0 {
-		fmt.Fprintf(&b, "%s… (%d more lines)\n", gutter, rest)
+	shown := 0
+	for i := 0; i < len(lines); shown++ {
+		if limit > 0 && shown == limit {
+			b.WriteString(indent + "… " + count(len(lines)-i, "more line"))
+			if more != "" {
+				b.WriteString(": " + more)
+			}
+			b.WriteString("\n")
+			break
+		}
+		n := 0
+		for i+n < len(lines) && strings.TrimSpace(lines[i+n]) == "" {
+			n++
+		}
+		if n > 1 {
+			b.WriteString(indent + "… " + count(n, "blank line") + "\n")
+			i += n
+			continue
+		}
+		b.WriteString(strings.TrimRight(indent+Bar+lines[i], " ") + "\n")
+		i++
 	}
 	return b.String()
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // Acts reports whether r may not reach a terminal as it is, whatever is around it. [Safe] lets joiners and

@@ -53,10 +53,26 @@ func TestLine(t *testing.T) {
 }
 
 func TestBlock(t *testing.T) {
-	require.Empty(t, term.Block("", "| ", 3))
-	require.Equal(t, "| a\n|\n| b\n", term.Block("a\n\nb\n", "| ", 0))
-	require.Equal(t, "| a\n| … (2 more lines)\n", term.Block("a\nb\nc", "| ", 1))
-	require.Equal(t, "| \\u{1b}[31m\n", term.Block("\x1b[31m", "| ", 0))
+	for _, tc := range []struct {
+		name, in string
+		limit    int
+		more     string
+		want     string
+	}{
+		{"nothing", "", 3, "", ""},
+		{"a blank line stays", "a\n\nb\n", 0, "", "  | a\n  |\n  | b\n"},
+		{"cut", "a\nb\nc", 1, "", "  | a\n  … 2 more lines\n"},
+		{"cut by one", "a\nb", 1, "see LOT", "  | a\n  … 1 more line: see LOT\n"},
+		{"as many as there may be", "a\nb", 2, "see LOT", "  | a\n  | b\n"},
+		{"blank lines fold", "a\n\n \n\t\nb", 0, "", "  | a\n  … 3 blank lines\n  | b\n"},
+		{"folded lines count as one", "a\n\n\n\nb", 3, "", "  | a\n  … 3 blank lines\n  | b\n"},
+		{"a forged line", "a\n… 3 more lines", 0, "", "  | a\n  | … 3 more lines\n"},
+		{"escapes", "\x1b[31m", 0, "", "  | \\u{1b}[31m\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			require.Equal(t, tc.want, term.Block(tc.in, "  ", tc.limit, tc.more))
+		})
+	}
 }
 
 func FuzzSafe(f *testing.F) {
@@ -75,8 +91,11 @@ func FuzzSafe(f *testing.F) {
 		}
 		require.NotContains(t, term.Line(s, 0), "\n")
 		require.NotContains(t, term.Line(s, 5), "\n")
-		for l := range strings.Lines(term.Block(s, "| ", 4)) {
-			require.True(t, strings.HasPrefix(l, "|"), "%q", l)
+		lines := 0
+		for l := range strings.Lines(term.Block(s, "  ", 4, "")) {
+			lines++
+			require.True(t, strings.HasPrefix(l, "  |") || strings.HasPrefix(l, "  … "), "%q", l)
 		}
+		require.LessOrEqual(t, lines, 5)
 	})
 }
