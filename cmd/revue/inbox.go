@@ -420,8 +420,8 @@ func ending(l revue.Lot) string {
 		return s + "  at " + stamp(l.Answer.At)
 	case l.Status == revue.StatusDismissed && l.Dismissed != nil:
 		s := "dismissed by " + term.Line(l.Dismissed.By.Name, 100) + " at " + stamp(l.Dismissed.At)
-		if len(l.Asks) == 0 {
-			s += ", reopened since: its asks went to another lot"
+		if l.MergedInto != "" {
+			s += ", reopened since: its asks went to " + term.Line(l.MergedInto, 0)
 		}
 		if l.Dismissed.Reason != "" {
 			s += ": " + term.Line(l.Dismissed.Reason, 400)
