@@ -8,7 +8,7 @@
 //   - comes from a web page of another origin,
 //   - has a larger body than the limit,
 //
-// and it sets the security headers, and turns a panic of a handler into an answer and a log entry.
+// it bounds the time that a body may take to arrive, whether or not a handler reads it, and it sets the security headers, and turns a panic of a handler into an answer and a log entry.
 //
 // [Bearer] makes the inner one: it authenticates the token of the Authorization header, the only place
 // where a token is looked for, and puts the [revue.Principal] into the context of the request.
@@ -18,6 +18,7 @@ package httpguard
 
 import (
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -25,12 +26,21 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/revuehq/revue"
 )
 
-// DefaultMaxBody is the largest request body in bytes where Options name none.
-const DefaultMaxBody = 1 << 20
+// The limits where Options name none.
+const (
+	DefaultMaxBody     = 1 << 20 // bytes
+	DefaultBodyTimeout = 30 * time.Second
+)
+
+// restTimeout is how long the rest of a body may take that no handler has read: a server waits for it
+// before it answers.
+const restTimeout = time.Second
 
 // Options say what a server goes by. Nil is a server for loopback alone.
 type Options struct {
@@ -42,6 +52,9 @@ type Options struct {
 	Origins []string
 	// MaxBody is the largest request body in bytes; 0 is DefaultMaxBody.
 	MaxBody int64
+	// BodyTimeout is how long a request body may take to arrive; 0 is DefaultBodyTimeout. Reading one that
+	// takes longer fails with [os.ErrDeadlineExceeded]. It has no bearing on how long an answer takes.
+	BodyTimeout time.Duration
 	// Log gets the panics; nil drops them.
 	Log *slog.Logger
 }
@@ -55,10 +68,13 @@ func New(opts *Options) func(http.Handler) http.Handler {
 	if o.MaxBody == 0 {
 		o.MaxBody = DefaultMaxBody
 	}
+	if o.BodyTimeout == 0 {
+		o.BodyTimeout = DefaultBodyTimeout
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	g := &guard{hosts: map[string]bool{}, origins: map[string]bool{}, maxBody: o.MaxBody, log: o.Log}
+	g := &guard{hosts: map[string]bool{}, origins: map[string]bool{}, maxBody: o.MaxBody, bodyTimeout: o.BodyTimeout, log: o.Log}
 	for _, h := range o.Hosts {
 		g.hosts[canonicalHost(h)] = true
 	}
@@ -71,14 +87,21 @@ func New(opts *Options) func(http.Handler) http.Handler {
 }
 
 type guard struct {
-	hosts   map[string]bool
-	origins map[string]bool
-	maxBody int64
-	log     *slog.Logger
+	hosts       map[string]bool
+	origins     map[string]bool
+	maxBody     int64
+	bodyTimeout time.Duration
+	log         *slog.Logger
 }
 
 func (g *guard) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	setHeaders(w.Header(), r.TLS != nil)
+	if r.Body != nil && r.Body != http.NoBody {
+		b := &body{ReadCloser: r.Body, rc: http.NewResponseController(w)}
+		b.within(g.bodyTimeout)
+		defer b.leave()
+		r.Body = b
+	}
 	if !g.hostAllowed(r.Host) {
 		Problem(w, http.StatusForbidden, string(revue.CodeDenied),
 			"this server does not go by the host name of the request; start it with that name allowed")
@@ -179,6 +202,32 @@ func setHeaders(h http.Header, tls bool) {
 	h.Set("Cache-Control", "no-store")
 	if tls {
 		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+}
+
+// body is a request body that has a time to arrive in.
+type body struct {
+	io.ReadCloser
+	rc   *http.ResponseController
+	over atomic.Bool // it was read to its end, or it failed
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && !b.over.Swap(true) && errors.Is(err, io.EOF) {
+		// From now on the server listens for the end of the connection, for as long as the answer takes.
+		_ = b.rc.SetReadDeadline(time.Time{}) // as in within
+	}
+	return n, err
+}
+
+// within sets the time. A connection that has no deadlines is not one of a network.
+func (b *body) within(d time.Duration) { _ = b.rc.SetReadDeadline(time.Now().Add(d)) }
+
+// leave is called when the handler is done.
+func (b *body) leave() {
+	if !b.over.Load() {
+		b.within(restTimeout)
 	}
 }
 

@@ -65,3 +65,9 @@ func TooLarge(w http.ResponseWriter, limit int64) {
 	Problem(w, http.StatusRequestEntityTooLarge, string(revue.CodeTooLarge),
 		fmt.Sprintf("the body is over the limit of %d bytes; send less", limit))
 }
+
+// TooSlow answers 408 for a body that did not arrive in time. The connection ends with it.
+func TooSlow(w http.ResponseWriter) {
+	w.Header().Set("Connection", "close") // what remains of the body is no next request
+	Problem(w, http.StatusRequestTimeout, string(revue.CodeInvalid), "the body did not arrive in time; send the request again")
+}

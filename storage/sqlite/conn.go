@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -259,18 +260,25 @@ func (s *session) close() {
 func (s *Store) connect(ctx context.Context, readOnly bool) (*session, error) {
 	var se *session
 	err := s.patiently(ctx, func() error {
+		// Before: a connection to another file would take the log beside it for its own.
+		if err := s.inPlace(); err != nil {
+			return err
+		}
 		conn, err := s.connector.Connect(background)
 		if err != nil {
-			return err
+			return cmp.Or(s.inPlace(), err)
 		}
 		se = newSession(conn)
 		if readOnly {
-			if err := se.exec("PRAGMA query_only = ON"); err != nil {
-				se.close()
-				return err
-			}
+			err = se.exec("PRAGMA query_only = ON")
 		}
-		return nil
+		if err == nil {
+			err = s.inPlace() // and after: it is the same one that was opened
+		}
+		if err != nil {
+			se.close()
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err

@@ -16,6 +16,10 @@
 // they notice by asking SQLite four times a second. A network file system will not do: SQLite's locks do
 // not hold there.
 //
+// The file must stay in its place while a store is open. Once it was removed, or another file was put in its
+// place, everything fails with CodeUnavailable until the program is started again: what was written would be
+// lost. To put a backup back, stop every process first.
+//
 // # Durability
 //
 // An Update that returned nil has been written to the disk and survives a loss of power. This is
@@ -103,6 +107,8 @@ type Store struct {
 	last        atomic.Int64 // the latest Now of an Update of this process, in microseconds
 	cache       cache
 	commit      func(*session) error
+	file        os.FileInfo // which file was opened
+	gone        atomic.Bool // it was seen not to be at the path any more
 
 	mu       sync.Mutex
 	shut     bool
@@ -168,6 +174,9 @@ func (s *Store) start(ctx context.Context, ring bool) error {
 		return err
 	}
 	defer s.giveBack(s.writer, se)
+	if err := s.identify(); err != nil {
+		return err
+	}
 	if err := s.patiently(ctx, func() error { return s.migrate(ctx, se) }); err != nil {
 		return err
 	}
@@ -242,6 +251,9 @@ func (s *Store) View(ctx context.Context, workspace string, fn func(revue.Tx) er
 		return err
 	}
 	defer s.running.Done()
+	if err := s.inPlace(); err != nil {
+		return err
+	}
 	se, err := s.borrow(ctx, s.readers)
 	if err != nil {
 		return storageError("view", err)
@@ -319,6 +331,9 @@ func (s *Store) run(ctx context.Context, se *session, workspace string, fn func(
 			se.rollback()
 		}
 	}()
+	if err := s.inPlace(); err != nil {
+		return true, err
+	}
 	t := &tx{ctx: ctx, se: se, cache: &s.cache, workspace: workspace}
 	defer t.end()
 	if err := s.stamp(t); err != nil {
@@ -338,10 +353,16 @@ func (s *Store) run(ctx context.Context, se *session, workspace string, fn func(
 	if err := ctx.Err(); err != nil {
 		return true, err
 	}
+	if err := s.inPlace(); err != nil { // nothing was written
+		return true, err
+	}
 	if err := s.commit(se); err != nil {
 		return false, err
 	}
 	ended = true
+	if err := s.inPlace(); err != nil && s.gone.Load() { // it was written to a file that nobody opens again
+		return true, err
+	}
 	if t.wrote {
 		t.keepHead(change)
 		s.committed(workspace, change)

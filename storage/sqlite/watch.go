@@ -79,7 +79,7 @@ func (s *Store) committed(workspace string, change int64) {
 }
 
 // Watch implements [revue.Store]. It returns ctx.Err() when ctx ends, CodeUnavailable when the store is
-// closed or cannot be read any more.
+// closed, cannot be read any more, or has lost its file.
 func (s *Store) Watch(ctx context.Context, wake func(workspace string)) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -187,8 +187,12 @@ func (l *look) own(c commit, wake func(string)) {
 	}
 }
 
-// poll is the safety net: it costs microseconds while nothing happens.
+// poll is the safety net: it costs microseconds while nothing happens. It also sees that the file
+// is gone, of which nobody else may learn while nothing is asked.
 func (l *look) poll(wake func(string)) error {
+	if err := l.s.inPlace(); err != nil {
+		return err
+	}
 	var version int64
 	err := l.s.patiently(l.ctx, func() error { return l.se.row("PRAGMA data_version", nil, &version) })
 	if err != nil || version == l.version {

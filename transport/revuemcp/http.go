@@ -2,11 +2,14 @@ package revuemcp
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -27,10 +30,10 @@ const maxThread = 200
 // Handler serves Streamable HTTP, without sessions, to agents alone: each request carries the token of one in
 // its Authorization header, and is for a host, and from an origin, that Options name. It may be mounted
 // anywhere. The server around it needs a ReadHeaderTimeout, and no WriteTimeout: an approval waits as
-// long as the human does.
+// long as the human does. A body that takes longer than the BodyTimeout of Options is answered with 408.
 func (s *Server) Handler() http.Handler {
 	served := s.served()
-	checked := httpguard.New(&httpguard.Options{Hosts: s.hosts, Origins: s.origins, Log: s.log})(
+	checked := httpguard.New(&httpguard.Options{Hosts: s.hosts, Origins: s.origins, BodyTimeout: s.bodies.timeout, Log: s.log})(
 		httpguard.Bearer(s.plane, served, revue.TokenAgent))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, ok := httpguard.PrincipalFrom(r.Context()); ok {
@@ -54,14 +57,13 @@ func (s *Server) served() http.Handler {
 		if !ok {
 			return
 		}
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
+		body, err := s.bodies.read(w, r)
 		if err != nil {
-			var tooLarge *http.MaxBytesError
-			if errors.As(err, &tooLarge) {
-				httpguard.TooLarge(w, tooLarge.Limit)
-				return
-			}
-			httpguard.Problem(w, http.StatusBadRequest, string(revue.CodeInvalid), "the body could not be read; send it again")
+			refuseBody(w, err)
+			return
+		}
+		if !idsKept(body) {
+			httpguard.Problem(w, http.StatusBadRequest, string(revue.CodeInvalid), idProblem)
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -73,6 +75,82 @@ func (s *Server) served() http.Handler {
 		who := &caller{agent: agent, begun: x.begun, carry: x.carry, comment: x.comment}
 		inner.ServeHTTP(x, r.WithContext(withCaller(ctx, ctx, who)))
 	})
+}
+
+// bodies reads the bodies of requests, each in a bounded time.
+type bodies struct {
+	timeout time.Duration
+	last    time.Duration // the timeout once the server shuts down
+
+	mu      sync.Mutex
+	reading map[*http.ResponseController]bool
+	closing bool
+}
+
+// read returns the whole body. The time it may take is over with it: it must not cut a wait for a human. A
+// writer that has no deadlines is not one of a network, so that goes unnoticed.
+func (b *bodies) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	conn := http.NewResponseController(w)
+	b.mu.Lock()
+	timeout := b.timeout
+	if b.closing {
+		timeout = min(timeout, b.last)
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(timeout))
+	b.reading[conn] = true
+	b.mu.Unlock()
+
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
+
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.reading, conn)
+	if err == nil {
+		_ = conn.SetReadDeadline(time.Time{})
+	} else if b.closing && errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, errClosing
+	}
+	return body, err
+}
+
+// cut ends what is being read, and gives what comes yet little time.
+func (b *bodies) cut() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closing = true
+	for conn := range b.reading {
+		_ = conn.SetReadDeadline(time.Now())
+	}
+}
+
+// refuseBody answers a request whose body could not be read.
+func refuseBody(w http.ResponseWriter, err error) {
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		httpguard.TooLarge(w, tooLarge.Limit)
+	case errors.Is(err, errClosing):
+		httpguard.Problem(w, http.StatusServiceUnavailable, string(revue.CodeUnavailable), errClosing.Message)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		httpguard.TooSlow(w)
+	default:
+		httpguard.Problem(w, http.StatusBadRequest, string(revue.CodeInvalid), "the body could not be read; send it again")
+	}
+}
+
+// idsKept reports whether the id of each message in a body comes back as it is.
+func idsKept(body []byte) bool {
+	if !bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
+		return idKept(idOf(body))
+	}
+	var batch []json.RawMessage
+	_ = json.Unmarshal(body, &batch) // what is no JSON is refused later
+	for _, msg := range batch {
+		if !idKept(idOf(msg)) {
+			return false
+		}
+	}
+	return true
 }
 
 // httpAgent makes the agent of a request from its principal and its headers, or answers.
@@ -112,17 +190,20 @@ func threadOK(s string) bool {
 }
 
 // exchange is one request and its response. It is the response writer of the SDK, it can put comments
-// on the stream meanwhile, and it knows whether what was written got out.
+// on the stream meanwhile, and it knows whether what was written got out. Where the SDK refuses a request in
+// plain text it makes a problem document of that.
 type exchange struct {
 	server *Server
 	w      http.ResponseWriter
 	gone   <-chan struct{} // closed when the client is gone
 
-	mu     sync.Mutex // the SDK writes from several goroutines, and so do comments
-	writes int        // by the SDK
-	err    error      // the first failure of a write or a flush
-	calls  int
-	slips  []slip
+	mu      sync.Mutex // the SDK writes from several goroutines, and so do comments
+	writes  int        // by the SDK
+	err     error      // the first failure of a write or a flush
+	calls   int
+	slips   []slip
+	refused int    // the status, where the SDK refused the request in plain text
+	reason  []byte // and what it said
 }
 
 // slip waits for the response of one call.
@@ -136,12 +217,20 @@ func (x *exchange) Header() http.Header { return x.w.Header() }
 func (x *exchange) WriteHeader(status int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if status >= http.StatusBadRequest && strings.HasPrefix(x.w.Header().Get("Content-Type"), "text/plain") {
+		x.refused = status
+		return
+	}
 	x.w.WriteHeader(status)
 }
 
 func (x *exchange) Write(p []byte) (int, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if x.refused != 0 {
+		x.reason = append(x.reason, p...)
+		return len(p), nil
+	}
 	select {
 	// Asked before the write and never after: a client may well leave as soon as it has read its answer,
 	// and an approval that it has read must not be given to its next call.
@@ -159,6 +248,9 @@ func (x *exchange) Write(p []byte) (int, error) {
 func (x *exchange) FlushError() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if x.refused != 0 {
+		return nil
+	}
 	return x.flush()
 }
 
@@ -199,6 +291,7 @@ var errNotWritten = errors.New("the response was not written")
 func (x *exchange) finish() {
 	x.mu.Lock()
 	writes, err, slips, calls := x.writes, x.err, x.slips, x.calls
+	x.refuse()
 	x.mu.Unlock()
 	for _, s := range slips {
 		if err == nil && writes == s.writes {
@@ -209,6 +302,34 @@ func (x *exchange) finish() {
 	}
 	for range calls {
 		x.server.end()
+	}
+}
+
+// refuse answers what the SDK refused. The mutex is held.
+func (x *exchange) refuse() {
+	detail := strings.TrimSpace(string(x.reason))
+	switch x.refused {
+	case 0:
+		return
+	case http.StatusMethodNotAllowed:
+		detail = "send each message with POST; there is no stream to GET and no session to DELETE"
+	}
+	httpguard.Problem(x.w, x.refused, string(codeOfStatus(x.refused)), detail)
+}
+
+// codeOfStatus is the code of a refusal by the SDK.
+func codeOfStatus(status int) revue.Code {
+	switch {
+	case status == http.StatusForbidden:
+		return revue.CodeDenied
+	case status == http.StatusNotFound:
+		return revue.CodeNotFound
+	case status == http.StatusConflict:
+		return revue.CodeConflict
+	case status >= http.StatusInternalServerError:
+		return revue.CodeInternal
+	default:
+		return revue.CodeInvalid
 	}
 }
 

@@ -271,7 +271,8 @@ func (a arguments) texts(field string) ([]string, error) {
 	return out, nil
 }
 
-// options reads the options: texts, objects, or both.
+// options reads the options: texts, objects, or both. A null may be an option that got lost, and a human
+// would not see that it is missing.
 func (a arguments) options(field string) ([]revue.Option, error) {
 	list, err := items(field, a[field], "\n,")
 	if err != nil {
@@ -280,7 +281,7 @@ func (a arguments) options(field string) ([]revue.Option, error) {
 	var out []revue.Option
 	for i, raw := range list {
 		if absent(raw) {
-			continue
+			return nil, invalid(at(field, i), "is null; send each option as a string or an object, or no options at all")
 		}
 		o, err := readOption(at(field, i), raw)
 		if err != nil {

@@ -39,7 +39,7 @@ func TestReadOptions(t *testing.T) {
 		{name: "unknown fields", raw: `[{"value":"a","label":"a","color":1}]`, want: plain("a")},
 		{name: "numbers and booleans", raw: `[1, 2.50, true, {"value": 3}]`, want: plain("1", "2.50", "true", "3")},
 		{name: "mixed", raw: `["a",{"value":"b"}]`, want: plain("a", "b")},
-		{name: "nulls in it", raw: `["a",null,"b"]`, want: plain("a", "b")},
+		{name: "text of null", raw: `["null"]`, want: plain("null")},
 		{name: "objects as strings", raw: `["{\"label\":\"Blue\",\"value\":\"b\",\"consequence\":\"sea\"}",{"label":"Red","value":"r"}]`, want: full},
 		{name: "json string of strings", raw: `"[\"a\",\"b\"]"`, want: plain("a", "b")},
 		{name: "json string of objects", raw: `"[{\"label\":\"Blue\",\"value\":\"b\",\"consequence\":\"sea\"},{\"label\":\"Red\",\"value\":\"r\"}]"`, want: full},
@@ -52,6 +52,9 @@ func TestReadOptions(t *testing.T) {
 		{name: "typographic", raw: `["“ja”","いいえ","👩‍👩‍👧"]`, want: plain("“ja”", "いいえ", "👩‍👩‍👧")},
 		{name: "broken json", raw: `"[\"a\", \"b\""`, problem: "options: looks like JSON"},
 		{name: "object of neither", raw: `["a",{"color":"b"}]`, problem: "options[1]: has neither a value nor a label"},
+		{name: "null alone", raw: `[null]`, problem: "options[0]: is null"},
+		{name: "null in it", raw: `["a",null,"b"]`, problem: "options[1]: is null"},
+		{name: "json string with null", raw: `"[\"a\", null]"`, problem: "options[1]: is null"},
 		{name: "nested array", raw: `[["a"]]`, problem: "options[0]: must be a string or an object"},
 		{name: "object in a field", raw: `[{"value":{}}]`, problem: "options[0].value: must be a string"},
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/revuehq/revue"
+	"github.com/revuehq/revue/internal/httpguard"
 )
 
 // Profile is a set of tools.
@@ -47,6 +49,8 @@ type Options struct {
 	FirstComment time.Duration
 	// Grace is how long the end of a session waits for calls to be answered; default 1 s.
 	Grace time.Duration
+	// BodyTimeout is how long the body of an HTTP request may take to arrive; default 30 s.
+	BodyTimeout time.Duration
 }
 
 // Server offers one profile of a [revue.Plane] to MCP clients. It is safe for concurrent use, and one is
@@ -60,6 +64,8 @@ type Server struct {
 	mcp     *mcp.Server
 
 	interval, firstComment, grace time.Duration
+
+	bodies bodies
 
 	closing   chan struct{} // closed when parked calls must end
 	closeOnce sync.Once
@@ -91,6 +97,10 @@ func NewServer(plane revue.Plane, opts *Options) *Server {
 		grace:        orDefault(o.Grace, time.Second),
 		closing:      make(chan struct{}),
 	}
+	s.bodies = bodies{
+		timeout: orDefault(o.BodyTimeout, httpguard.DefaultBodyTimeout), last: s.grace,
+		reading: map[*http.ResponseController]bool{},
+	}
 	teach := decisionsInstructions
 	if o.Profile == Approvals {
 		teach = approvalsInstructions
@@ -115,8 +125,10 @@ func orDefault(d, def time.Duration) time.Duration {
 
 // Shutdown ends every session. It first waits, until ctx ends, for the calls under way to be answered:
 // drain the desk before, so that each parked call returns pending at once. What is still parked then is
-// ended with an error that says to call again; nothing that was asked changes.
+// ended with an error that says to call again; nothing that was asked changes. HTTP requests whose bodies
+// have not arrived are refused at once, those that come later when theirs take longer than the grace of Options.
 func (s *Server) Shutdown(ctx context.Context) error {
+	s.bodies.cut()
 	s.settled(ctx)
 	s.stopParked()
 	// A session that closes drops the responses that are not written yet.

@@ -332,6 +332,10 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 		{line: `{"jsonrpc":"2.0","id":7`, code: -32700},
 		{line: `{"id":8,"method":"ping"}`, code: -32600, id: 8.0},
 		{line: `{"jsonrpc":"2.0","id":{},"method":"ping"}`, code: -32600, id: map[string]any{}},
+		{line: `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, code: -32600, id: 1.5},
+		{line: `{"jsonrpc":"2.0","id":-0.25,"method":"ping"}`, code: -32600, id: -0.25},
+		{line: `{"jsonrpc":"2.0","id":1e300,"method":"ping"}`, code: -32600, id: 1e300},
+		{line: `[{"jsonrpc":"2.0","id":2.5,"method":"ping"}]`, code: -32600, id: 2.5},
 		{line: `"text"`, code: -32600},
 		{line: `[]`, code: -32600},
 		{line: `[1]`, code: -32600},
@@ -348,6 +352,120 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 	p.send(toolCall("request_decision", `{"question":"Blue?"}`) + "\r")
 	require.Equal(t, "answered", structured(p.read())["status"])
 	p.end()
+}
+
+// An id comes back as the number or the text that it was, or is refused.
+func TestIDsComeBack(t *testing.T) {
+	srv := revuemcp.NewServer(answering(answered), nil)
+	p := overLines(t, srv)
+	for id, good := range map[string]bool{
+		`0`: true, `-7`: true, `"1.5"`: true, `""`: true, `1.0`: true, `1e2`: true, `9007199254740992`: true,
+		`1.5`: false, `9007199254740993`: false, `-9007199254740993`: false, `92233720368547758080`: false, `1e-3`: false, `1e99`: false,
+	} {
+		msg := `{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`
+		p.send(msg)
+		line := p.readLine()
+		var got struct {
+			ID     json.RawMessage
+			Result any
+			Error  *struct{ Message string }
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &got))
+		if strings.ContainsAny(id, "e.") && good && id[0] != '"' {
+			require.JSONEq(t, strings.NewReplacer("1.0", "1", "1e2", "100").Replace(id), string(got.ID))
+		} else {
+			require.Equal(t, id, string(got.ID))
+		}
+		require.Equal(t, good, got.Error == nil, line)
+
+		for _, body := range []string{msg, "[" + msg + "]"} {
+			r := post(body)
+			r.Header.Set("MCP-Protocol-Version", "2025-03-26")
+			w := httptest.NewRecorder()
+			as(agentPrincipal(), srv.Handler()).ServeHTTP(w, r)
+			if good {
+				require.Equal(t, http.StatusOK, w.Code, body)
+				continue
+			}
+			require.Equal(t, http.StatusBadRequest, w.Code, body)
+			require.Contains(t, got.Error.Message, "id: ")
+			require.Contains(t, w.Body.String(), got.Error.Message)
+			require.Contains(t, w.Body.String(), `"code":"invalid"`)
+		}
+	}
+	p.end()
+}
+
+// A second call with the id of one that is under way is answered, and leaves the first alone.
+func TestIDInUse(t *testing.T) {
+	answer := make(chan struct{})
+	parked := make(chan struct{})
+	plane := answering(answered)
+	plane.request = func(context.Context, revue.Ask) (revue.Outcome, error) {
+		close(parked) // panics when it is called twice
+		<-answer
+		return answered, nil
+	}
+	p := overLines(t, revuemcp.NewServer(plane, nil))
+	call := toolCall("request_decision", `{"question":"Blue?"}`)
+	p.send(call)
+	<-parked
+	for _, again := range []string{call, "[" + call + "]", `{"jsonrpc":"2.0","id":1,"method":"ping"}`} {
+		p.send(again)
+		msg := p.read()
+		require.EqualValues(t, 1, msg["id"])
+		require.EqualValues(t, -32600, msg["error"].(map[string]any)["code"])
+		require.Contains(t, msg["error"].(map[string]any)["message"], "an id of its own")
+	}
+	p.send(`{"jsonrpc":"2.0","id":"1","method":"ping"}`) // another one
+	require.Contains(t, p.read(), "result")
+	close(answer)
+	require.Equal(t, "answered", structured(p.read())["status"])
+	p.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`) // free again
+	require.Contains(t, p.read(), "result")
+	p.end()
+}
+
+// What is refused over HTTP is a problem document with a code, whoever refused it.
+func TestRefusalsAreProblems(t *testing.T) {
+	with := func(r *http.Request, k, v string) *http.Request { r.Header.Set(k, v); return r }
+	ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	for name, tt := range map[string]struct {
+		r      *http.Request
+		status int
+		code   string
+		says   string
+		header http.Header
+	}{
+		"GET":               {r: httptest.NewRequest(http.MethodGet, "/mcp", nil), status: 405, code: "invalid", says: "POST", header: http.Header{"Allow": {"POST"}}},
+		"DELETE":            {r: httptest.NewRequest(http.MethodDelete, "/mcp", nil), status: 405, code: "invalid", says: "POST", header: http.Header{"Allow": {"POST"}}},
+		"content type":      {r: with(post(ping), "Content-Type", "text/plain"), status: 415, code: "invalid", says: "Content-Type"},
+		"accept":            {r: with(post(ping), "Accept", "text/html"), status: 400, code: "invalid", says: "Accept"},
+		"no JSON":           {r: post(`{"jsonrpc":`), status: 400, code: "invalid", says: "malformed"},
+		"no body":           {r: post(""), status: 400, code: "invalid", says: "non-empty body"},
+		"a version of old":  {r: with(post(ping), "MCP-Protocol-Version", "2001-01-01"), status: 400, code: "invalid", says: "2025-06-18"},
+		"a batch too late":  {r: post("[" + ping + "]"), status: 400, code: "invalid", says: "batch"},
+		"an unknown method": {r: post(`{"jsonrpc":"2.0","id":1,"method":"inbox/answer"}`), status: 400, code: "invalid", says: "inbox/answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := httptest.NewRecorder()
+			as(agentPrincipal(), revuemcp.NewServer(answering(answered), nil).Handler()).ServeHTTP(w, tt.r)
+			require.Equal(t, tt.status, w.Code)
+			require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"))
+			var problem struct {
+				Status       int
+				Code, Detail string
+			}
+			require.NoError(t, json.Unmarshal(w.Body.Bytes(), &problem), w.Body)
+			require.Equal(t, tt.status, problem.Status)
+			require.Equal(t, tt.code, problem.Code)
+			require.Contains(t, problem.Detail, tt.says)
+			require.NotContains(t, problem.Detail, "\n")
+			for k := range tt.header {
+				require.Equal(t, tt.header[k], w.Header()[k])
+			}
+		})
+	}
 }
 
 func TestBatchOfAnOldClient(t *testing.T) {

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -231,35 +233,72 @@ func (c *lines) take(text []byte) {
 
 func (c *lines) decode(text []byte) (jsonrpc.Message, bool) {
 	msg, err := jsonrpc.DecodeMessage(text)
-	if err == nil {
+	id := idOf(text)
+	switch {
+	case err != nil:
+		c.refuse(id, jsonrpc.CodeInvalidRequest, "this is no JSON-RPC 2.0 message")
+	case !idKept(id):
+		c.refuse(id, jsonrpc.CodeInvalidRequest, idProblem)
+	default:
 		return msg, true
 	}
+	return nil, false
+}
+
+// idOf returns the id of a message as it was sent; nil where there is none.
+func idOf(text []byte) json.RawMessage {
 	var head struct {
 		ID json.RawMessage `json:"id"`
 	}
 	_ = json.Unmarshal(text, &head) // what has no id is answered without one
-	c.refuse(head.ID, jsonrpc.CodeInvalidRequest, "this is no JSON-RPC 2.0 message")
-	return nil, false
+	return head.ID
 }
 
-// accept queues a message, and keeps count of a call until its response is written.
+const idProblem = "id: must be a string or a whole number up to 2^53"
+
+// idKept reports whether the SDK gives an id back as it is. It reads a number as a float64 and cuts off what
+// an int64 can't have, so the answer to another one would find nobody.
+func idKept(id json.RawMessage) bool {
+	const most = 1 << 53 // up to here a float64 has each whole number
+	text := string(bytes.TrimSpace(id))
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return -most <= n && n <= most
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if errors.Is(err, strconv.ErrSyntax) {
+		return true // no number
+	}
+	return n == math.Trunc(n) && math.Abs(n) <= most
+}
+
+// accept queues a message, and keeps count of a call until its response is written. A second call of an id
+// that is under way is refused here: the SDK would never answer it.
 func (c *lines) accept(msg jsonrpc.Message, b *batch) {
-	c.queue = append(c.queue, msg)
-	req, ok := msg.(*jsonrpc.Request)
-	if !ok || !req.IsCall() || req.Method == "subscriptions/listen" { // that one ends with the session
+	if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() && !c.count(req, b) {
+		c.refuse(encode(req.ID.Raw()), jsonrpc.CodeInvalidRequest, "id: a call with this id is under way; give each call an id of its own")
 		return
 	}
+	c.queue = append(c.queue, msg)
+}
+
+// count counts a call in. It returns false where there is one of its id.
+func (c *lines) count(req *jsonrpc.Request, b *batch) bool {
 	key := keyOf(req.ID)
-	req.Extra = &mcp.RequestExtra{Header: http.Header{callHeader: {key}}}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.pending[key] == nil { // the SDK refuses a second call of this id
-		c.pending[key] = &exchanged{batch: b}
-		c.server.begin()
-		if b != nil {
-			b.left++
-		}
+	if c.pending[key] != nil {
+		return false
 	}
+	if req.Method == "subscriptions/listen" { // that one ends with the session
+		return true
+	}
+	req.Extra = &mcp.RequestExtra{Header: http.Header{callHeader: {key}}}
+	c.pending[key] = &exchanged{batch: b}
+	c.server.begin()
+	if b != nil {
+		b.left++
+	}
+	return true
 }
 
 func keyOf(id jsonrpc.ID) string { return fmt.Sprintf("%T %[1]v", id.Raw()) }
