@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,23 +12,27 @@ import (
 
 // CanonicalVersion names the rules of [Canonical]. It changes whenever they do. Nothing canonical is
 // stored, so a new version needs no migration.
-const CanonicalVersion = 1
+const CanonicalVersion = 2
 
-// Canonical returns the ordered canonical tokens of a question. Two questions are the same exactly when
+// Canonical returns the ordered canonical tokens of a question. Two questions are the same only when
 // their tokens are equal, one by one and in order, so the rules fold what never carries meaning
-// and nothing else; in doubt a difference is kept.
+// and nothing else; in doubt a difference is kept. [Memory.Same] says what else it takes.
 //
 //   - Unicode NFC with width folding. Typographic quotes, apostrophes and dashes become ASCII. Not
 //     NFKC: 10⁶ is not 106.
-//   - A capitalised word is put in lower case. A word in capitals, in mixed case, or with a digit or a symbol
-//     in it is an identifier and stays as it is.
-//   - One of , . ; : and any number of ? and ! are dropped at the end of a word (? and ! only where a
-//     sentence ends). Every other symbol is kept, and each one in front: -5, <5, C++, $5, .env.
+//   - The capital of a function word, of a question word or of a common verb is folded where a sentence begins, and
+//     so is that of the pronoun I. All other capitals stay: Main is not main, and Go is not go.
+//   - One ? or . at the very end of the text is dropped. Punctuation at the end of a word inside is a token
+//     of its own: "stop. Deploy" is not "stop deploy". It is dropped only behind "please" and "question" in front,
+//     before "please" at the end, and where one comma stands between "which" with its noun and the verb. Every
+//     other symbol is kept: save!, int?, -5, <5, C++, $5, .env.
 //   - A quoted span is one token, kept verbatim in double quotes whatever its quotes were. Quotes
 //     around an identifier without spaces make no difference.
-//   - The articles and "please" are dropped where they can be nothing else.
-//   - Contractions are expanded; "what" becomes "which"; "e-mail" becomes "email"; db, repo, config, prod, env,
-//     max, admin and k8s become the words they stand for, except where the question is about names.
+//   - "the" and "an" are dropped before a word, "a" only behind a verb, a preposition, an auxiliary or at the start,
+//     where no single letter is a name; "please" at the start, at the end and behind "you".
+//   - Contractions are expanded; "what" in front becomes "which"; "e-mail" becomes "email"; db, repo, config, prod,
+//     env and admin become the words they stand for behind an article or "which", where no noun follows them.
+//     None of that where the question is about names or wording.
 //   - Scripts written without spaces give one token for each character.
 //
 // Question words, modals, plurals, "just", "so" and the order of words are kept. Canonical is
@@ -47,7 +52,8 @@ type token struct {
 	plain  bool // an unquoted word of letters in lower case
 	quoted bool // a quoted span
 	first  bool // begins a sentence
-	last   bool // something was dropped behind it: it ends a clause
+	the    bool // "the" was dropped before it
+	one    bool // "a" or "an" was dropped before it
 }
 
 // hidden reports whether s has a character that hides or reorders text, so that what a human saw may
@@ -106,30 +112,71 @@ func folded(text string) string {
 }
 
 func tokenize(text string) []token {
-	raw := split(folded(text))
+	raw := withoutEnd(split(folded(text)))
 	naming := aboutNaming(raw)
 	toks := make([]token, 0, len(raw)+4)
-	first := true
+	start := true
 	for i, w := range raw {
-		ends := i == len(raw)-1 || startsUpper(raw[i+1].s)
-		toks, first = appendWord(toks, w, first, ends, i == len(raw)-1, naming)
+		next := ""
+		if i+1 < len(raw) {
+			next = raw[i+1].s
+		}
+		toks, start = appendWord(toks, w, start, next, naming)
 	}
-	return dropFillers(toks)
+	if !naming {
+		expandShorts(toks)
+	}
+	return withoutStrayComma(dropFillers(toks))
 }
 
-// aboutNaming reports whether the question has an abbreviation and is about names. Only then does it matter.
+// withoutEnd takes the one ? or . off that ends a text. Of two, one may be part of what is asked about: "int??".
+func withoutEnd(words []word) []word {
+	if len(words) == 0 {
+		return words
+	}
+	last := &words[len(words)-1]
+	end := &last.s
+	if last.quoted {
+		end = &last.tail
+	}
+	r, n := utf8.DecodeLastRuneInString(*end)
+	rest := (*end)[:len(*end)-n]
+	switch r {
+	case '?', '؟':
+		if rest == "" && !last.quoted {
+			if len(words) == 1 {
+				return words
+			}
+			return words[:len(words)-1]
+		}
+	case '.', '。', '।':
+		if rest == "" && !last.quoted || strings.HasSuffix(rest, ".") {
+			return words
+		}
+	case '!':
+		if !courtesy(strings.ToLower(rest)) {
+			return words
+		}
+	default:
+		return words
+	}
+	*end = rest
+	return words
+}
+
+// courtesy reports whether a word is one that asks for nothing.
+func courtesy(s string) bool { return s == "please" || s == "thanks" }
+
+// aboutNaming reports whether the question is about names or wording. Only where something would be spelled
+// out does it matter.
 func aboutNaming(raw []word) bool {
 	short, naming := false, false
 	for _, w := range raw {
 		if w.quoted {
 			continue
 		}
-		s := w.s
-		for s != "" && strings.IndexByte(",.;:?!", s[len(s)-1]) >= 0 {
-			s = s[:len(s)-1]
-		}
-		s = strings.ToLower(s)
-		short = short || expandShort(s) != s
+		s := strings.ToLower(strings.TrimRight(w.s, ",.;:?!"))
+		short = short || shortFor(s) != "" || strings.IndexByte(s, '\'') >= 0 || s == "cannot"
 		naming = naming || aboutNames(s)
 	}
 	return short && naming
@@ -197,122 +244,150 @@ func startsUpper(s string) bool {
 	return unicode.IsUpper(r) || unicode.IsTitle(r)
 }
 
-// appendWord appends the tokens of one word, and says whether a sentence begins behind it.
-func appendWord(toks []token, w word, first, ends, last, naming bool) ([]token, bool) {
+// appendWord appends the tokens of one word, and says whether a sentence begins behind it. next is the word behind.
+func appendWord(toks []token, w word, start bool, next string, naming bool) ([]token, bool) {
 	if w.quoted {
-		tail, dropped := trimEnd(w.tail, true)
 		s := w.s
 		if !identifier(s) {
 			s = `"` + s + `"`
 		}
-		return append(toks, token{s: s + tail, quoted: true, first: first, last: dropped != ""}), strings.ContainsAny(dropped, ".?!")
+		kept, end := cutEnd(`"`+w.tail, next)
+		toks = append(toks, token{s: s + kept[1:], quoted: true, first: start})
+		return appendEnd(toks, end), sentenceEnd(end)
 	}
-	s, dropped := trimEnd(w.s, ends)
-	if s == "" { // punctuation alone
-		if last && strings.Trim(w.s, "?!") == "" {
-			return toks, true
-		}
-		return append(toks, token{s: w.s, first: first}), false
-	}
-	next := strings.ContainsAny(dropped, ".?!。")
+	s, end := cutEnd(w.s, next)
 	if unspaced(s) {
-		return appendUnspaced(toks, s, first, dropped != ""), next
+		return appendEnd(appendUnspaced(toks, s, start), end), sentenceEnd(end)
 	}
-	low, plain := lowered(s, first)
-	if !plain {
-		if !naming && (s == "DB" || s == "DBs" || s == "k8s" || s == "K8s") {
-			low, plain = expandShort(strings.ToLower(s)), true
+	s, plain := lowered(s, start, before(toks), next)
+	begins := sentenceEnd(end) || start && plain && (s == "please" || s == "question" && end == ":")
+	if plain && !naming {
+		if a, b, ok := expandContraction(s, start); ok {
+			toks = append(toks, token{s: whichOf(a, start), plain: true, first: start}, token{s: b, plain: true})
+			return appendEnd(toks, end), begins
 		}
-		return append(toks, token{s: low, plain: plain, first: first, last: dropped != ""}), next
 	}
-	// "no," and "not," say something else than "no" and "not".
-	if strings.Contains(dropped, ",") && (low == "no" || low == "not" || low == "never") {
-		return append(toks, token{s: low + ",", first: first, last: true}), next
+	if plain {
+		s = whichOf(s, start)
 	}
-	if a, b, ok := expandContraction(low); ok {
-		toks = append(toks, token{s: whichOf(a), plain: true, first: first}, token{s: b, plain: true, last: dropped != ""})
-		return toks, next
-	}
-	if !naming {
-		low = expandShort(low)
-	}
-	return append(toks, token{s: whichOf(low), plain: true, first: first, last: dropped != ""}), next
+	return appendEnd(append(toks, token{s: s, plain: plain, first: start}), end), begins
 }
 
-func whichOf(s string) string {
-	if s == "what" {
+func appendEnd(toks []token, end string) []token {
+	if end == "" {
+		return toks
+	}
+	return append(toks, token{s: end})
+}
+
+func sentenceEnd(end string) bool {
+	switch end {
+	case ".", "?", "!", "。", "।", "؟":
+		return true
+	}
+	return false
+}
+
+// before is the word that the next token follows.
+func before(toks []token) string {
+	if len(toks) == 0 {
+		return ""
+	}
+	return toks[len(toks)-1].s
+}
+
+// whichOf takes "what" for "which" where a sentence begins with it: "return what users typed" is something else.
+func whichOf(s string, start bool) string {
+	if start && s == "what" {
 		return "which"
 	}
 	return s
 }
 
-// trimEnd takes the punctuation of sentences off the end of a word. ".." and "::" stay, since they
-// mean something in paths and code.
-func trimEnd(s string, ends bool) (kept, dropped string) {
-	all := s
-	for s != "" {
-		r, n := utf8.DecodeLastRuneInString(s)
-		rest := s[:len(s)-n]
-		switch r {
-		case '?', '!', '؟':
-			if !ends {
-				return s, all[len(s):]
-			}
-		case '.':
-			if strings.HasSuffix(rest, "..") && !strings.HasSuffix(rest, "...") {
-				rest = rest[:len(rest)-2]
-			} else if strings.HasSuffix(rest, ".") {
-				return s, all[len(s):]
-			}
-		case ',', ';', ':':
-			if l, _ := utf8.DecodeLastRuneInString(rest); l == r {
-				return s, all[len(s):]
-			}
-		case '。', '、', '،', '।':
-		default:
-			return s, all[len(s):]
-		}
-		s = rest
+// cutEnd splits the punctuation of sentences from the end of a word inside the text. ".." and "::" stay, since they
+// mean something in paths and code, and ? and ! stay where no sentence begins behind them: "int? or".
+func cutEnd(s, next string) (kept, end string) {
+	r, n := utf8.DecodeLastRuneInString(s)
+	rest := s[:len(s)-n]
+	if rest == "" {
+		return s, ""
 	}
-	return s, all
+	prev, _ := utf8.DecodeLastRuneInString(rest)
+	switch r {
+	case ',', ';', ':', '.', '。', '、', '،', '।':
+		if prev == r || next == "" {
+			return s, ""
+		}
+	case '?', '!', '؟':
+		if prev == '?' || prev == '!' || !startsUpper(next) {
+			return s, ""
+		}
+	default:
+		return s, ""
+	}
+	return rest, s[len(rest):]
 }
 
-// lowered returns a word in lower case where its capital is only that of a sentence or a name, and whether
-// it is a plain word. All else is an identifier and returned as it is.
-func lowered(s string, first bool) (string, bool) {
+// lowered returns a word without the capital that it has only because a sentence begins, and whether
+// it is a plain word. All else stays as it is.
+func lowered(s string, start bool, prev, next string) (string, bool) {
+	low, capital, ok := wordlike(s)
+	switch {
+	case !ok:
+		return s, false
+	case !capital:
+		return s, true
+	case s == "I":
+		return pronoun(s, start, prev)
+	case strings.HasPrefix(s, "I'"), start && foldable(low, next):
+		return low, true
+	}
+	return s, false
+}
+
+// pronoun tells I from the number and the letter.
+func pronoun(s string, start bool, prev string) (string, bool) {
+	switch prev {
+	case "if", "that", "while", "before", "after", "until", "because", "not":
+		return "i", true
+	}
+	if start || asking(prev) {
+		return "i", true
+	}
+	return s, false
+}
+
+// wordlike reports whether s is letters in lower case, but for the first. low is all of it in lower case.
+func wordlike(s string) (low string, capital, ok bool) {
 	letters := 0
-	firstUpper := false
 	for i, r := range s {
 		switch {
 		case unicode.IsUpper(r) || unicode.IsTitle(r):
 			if i > 0 {
-				return s, false
+				return s, false, false
 			}
-			firstUpper = true
+			capital = true
 			letters++
 		case unicode.IsLetter(r):
 			letters++
 		case unicode.IsMark(r):
 		case (r == '\'' || r == '-') && i > 0:
 		default:
-			return s, false
+			return s, false, false
 		}
 	}
-	if letters == 0 {
-		return s, false
+	if letters == 0 || capital && letters == 1 && s != "I" && s != "A" {
+		return s, false, false
 	}
-	if !firstUpper {
-		return s, true
-	}
-	if letters == 1 && s != "I" && (s != "A" || !first) {
-		return s, false
+	if !capital {
+		return s, false, true
 	}
 	r, n := utf8.DecodeRuneInString(s)
 	l := unicode.ToLower(r)
 	if unicode.ToUpper(l) != r {
-		return s, false
+		return s, false, false
 	}
-	return string(l) + s[n:], true
+	return string(l) + s[n:], true, true
 }
 
 // identifier reports whether a quoted span means the same without its quotes: it has no white space, starts
@@ -325,11 +400,11 @@ func identifier(s string) bool {
 	edge := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 	f, _ := utf8.DecodeRuneInString(s)
 	l, _ := utf8.DecodeLastRuneInString(s)
-	if !edge(f) || !edge(l) || unicode.IsDigit(f) || !strings.ContainsFunc(s, unicode.IsLower) || s == "DBs" || s == "k8s" || s == "K8s" {
+	if !edge(f) || !edge(l) || unicode.IsDigit(f) || !strings.ContainsFunc(s, unicode.IsLower) || s == "DBs" {
 		return false
 	}
-	_, plain := lowered(s, false)
-	return !plain
+	_, _, word := wordlike(s)
+	return !word
 }
 
 // unspaced reports whether s has a character of a script that is written without spaces.
@@ -348,7 +423,7 @@ func unspacedRune(r rune) bool {
 
 // appendUnspaced appends one token for each character of the scripts without spaces, with the marks on it,
 // and one for each stretch between them, as it is.
-func appendUnspaced(toks []token, s string, first, ends bool) []token {
+func appendUnspaced(toks []token, s string, first bool) []token {
 	start := -1
 	flush := func(end int) {
 		if start >= 0 {
@@ -372,29 +447,116 @@ func appendUnspaced(toks []token, s string, first, ends bool) []token {
 		}
 	}
 	flush(len(s))
-	if ends && len(toks) > 0 {
-		toks[len(toks)-1].last = true
-	}
 	return toks
+}
+
+// expandShorts spells out what stands for one thing alone where it can be no name and no value.
+func expandShorts(toks []token) {
+	word := func(i int) string {
+		if i < 0 || i >= len(toks) {
+			return ""
+		}
+		if toks[i].quoted {
+			return `"`
+		}
+		return toks[i].s
+	}
+	for i, t := range toks {
+		s := t.s
+		if s == "DB" || s == "DBs" {
+			s = "db" + s[2:]
+		} else if !t.plain {
+			continue
+		}
+		long := shortFor(s)
+		if long == "" {
+			continue
+		}
+		if strings.HasPrefix(s, "e-") {
+			if !listed(word(i-1)) && !listed(word(i+1)) && word(i-1) != "to" && !literal(word(i-1)) && !literal(word(i+1)) {
+				toks[i].s = long
+			}
+			continue
+		}
+		next := word(i + 1)
+		follows := i == len(toks)-1 || asking(next) || preposition(next) || word(i-1) == "which" && singular(s) && verb(next)
+		if determiner(word(i-1)) && !listed(word(i-2)) && follows {
+			toks[i].s, toks[i].plain = long, true
+		}
+	}
+}
+
+// singular reports whether a noun does not look like a plural.
+func singular(s string) bool { return !strings.HasSuffix(s, "s") }
+
+// verb reports whether a word behind a singular noun looks like its verb.
+func verb(s string) bool {
+	return len(s) > 3 && strings.HasSuffix(s, "s") && !strings.HasSuffix(s, "ss") && !literal(s) && !literal(s[:len(s)-1])
+}
+
+// withoutStrayComma drops the one comma between the noun of "which" and its verb, where grammar has none and
+// it can divide nothing: "Which database, holds the orders?"
+func withoutStrayComma(toks []token) []token {
+	if len(toks) < 4 || toks[0].s != "which" || !toks[1].plain || toks[2].s != "," || !toks[3].plain {
+		return toks
+	}
+	aux := asking(toks[3].s)
+	switch toks[3].s {
+	case "which", "what", "who", "whom", "whose", "when", "where", "why", "how", "whether":
+		aux = false
+	}
+	if function(toks[1].s) || !aux && !(singular(toks[1].s) && verb(toks[3].s) && !function(toks[3].s)) {
+		return toks
+	}
+	for _, t := range toks[3:] {
+		if t.s == "or" || t.s == "and" || punctuation(t.s) {
+			return toks
+		}
+	}
+	return append(toks[:2], toks[3:]...)
+}
+
+// punctuation reports whether a token is the punctuation of a sentence.
+func punctuation(s string) bool {
+	switch s {
+	case ",", ".", ";", ":", "?", "!", "。", "、", "،", "।", "؟":
+		return true
+	}
+	return false
 }
 
 // dropFillers drops articles and "please" where they can be nothing else.
 func dropFillers(toks []token) []token {
+	letters := slices.ContainsFunc(toks, func(t token) bool {
+		r, n := utf8.DecodeRuneInString(t.s)
+		return n == len(t.s) && unicode.IsLetter(r) && t.s != "a" && t.s != "i" && !unspacedRune(r)
+	})
 	out := toks[:0]
-	var prev token // the token before, dropped or not
+	var prev token // the token before
+	dropped := false
 	for i, t := range toks {
 		drop := false
 		if t.plain {
 			switch t.s {
-			case "a", "an":
-				drop = i+1 < len(toks) && !t.last && noun(toks[i+1]) && !afterLetter(toks[i+1]) && !(prev.plain && labelled(prev.s))
+			case "a":
+				drop = !letters && i+1 < len(toks) && noun(toks[i+1]) && !afterLetter(toks[i+1]) &&
+					(i == 0 && singular(toks[1].s) || prev.plain && beforeArticle(prev.s)) && !(being(prev.s) && strings.HasSuffix(toks[i+1].s, "ing"))
+			case "an":
+				drop = i+1 < len(toks) && noun(toks[i+1]) && !afterLetter(toks[i+1]) && !(prev.plain && labelled(prev.s))
 			case "the":
-				drop = i+1 < len(toks) && !t.last && noun(toks[i+1])
+				drop = i+1 < len(toks) && noun(toks[i+1])
 			case "please":
 				drop = (i == 0 || i == len(toks)-1 || prev.s == "you") && !(prev.plain && quoting(prev.s))
+				if drop && i == len(toks)-1 && i > 0 && len(out) > 1 && out[len(out)-1].s == "," {
+					out = out[:len(out)-1]
+				}
 			}
+		} else if i == 1 && (t.s == ":" || t.s == ",") {
+			drop = prev.plain && (prev.s == "please" || t.s == ":" && prev.s == "question")
 		}
-		prev = t
+		t.the = dropped && prev.s == "the"
+		t.one = dropped && (prev.s == "a" || prev.s == "an")
+		prev, dropped = t, drop
 		if drop {
 			continue
 		}

@@ -14,7 +14,7 @@ import (
 // Same compares the wording of two questions. Options, scopes and repositories are for the caller, apart from
 // the files that pin what "this file" means.
 //
-//   - same: equal canonical tokens, and the wording says what it means.
+//   - same: equal canonical tokens, no "a" where the other has "the", and the wording says what it means.
 //   - likely: the wording of the same question where only "I" and "we", a courtesy, the word "environment" behind
 //     the name of one, or a place at the start or at the end differs; or equal tokens that point at something
 //     ("this", "next") which may not be the same thing.
@@ -45,6 +45,9 @@ func compare(ra, rb *reading, a, b revue.Question) comparison {
 		}
 	}
 	if equalTokens(ra.toks, rb.toks) {
+		if differs := articles(ra.toks, rb.toks); differs != "" {
+			return comparison{verdict: revue.VerdictRelated, differs: differs, shared: 1}
+		}
 		switch {
 		case ra.pinned(a, b):
 			return comparison{verdict: revue.VerdictSame}
@@ -71,36 +74,59 @@ func equalTokens(a, b []token) bool {
 	return slices.EqualFunc(a, b, func(x, y token) bool { return x.s == y.s })
 }
 
+// articles names the first word of equal tokens that has "a" in one wording and "the" in the other: any user is not
+// the user. A wording without an article may be either.
+func articles(a, b []token) string {
+	for i, x := range a {
+		switch y := b[i]; {
+		case x.one && y.the:
+			return "quantity: a " + quote(x.s) + " / the " + quote(x.s)
+		case x.the && y.one:
+			return "quantity: the " + quote(x.s) + " / a " + quote(x.s)
+		}
+	}
+	return ""
+}
+
 // harmless reports whether two wordings are equal once what may differ without harm is taken away.
 func harmless(a, b []token) bool {
-	if d := len(a) - len(b); d > 3 || d < -3 {
+	if d := len(a) - len(b); d > 4 || d < -4 {
 		return false
 	}
 	var bufA, bufB [24]string
 	x, y := reduced(a, bufA[:0]), reduced(b, bufB[:0])
-	if len(x) == 0 || len(x) != len(y) {
+	if len(x) == 0 || len(y) == 0 {
 		return false
 	}
 	return slices.Equal(x, y) || rotated(x, y) || rotated(y, x)
 }
 
-// reduced is the tokens without courtesies, with one word for the asker, and without "environment" behind the
+// reduced is the tokens without courtesies and the punctuation that sets them off, with one word for the asker, and without "environment" behind the
 // name of one.
 func reduced(toks []token, out []string) []string {
+	greeted := false
 	for i, t := range toks {
 		s := t.s
+		if greeted && i == 1 && (s == "," || s == ":" || s == "!") {
+			continue
+		}
 		if t.plain {
 			switch s {
 			case "please", "kindly":
 				if i == 0 || !quoting(toks[i-1].s) {
+					greeted = greeted || i == 0
 					continue
 				}
 			case "hi", "hello", "hey":
-				if i == 0 && i+1 < len(toks) && asking(toks[i+1].s) {
+				if i == 0 && (i+1 < len(toks) && asking(toks[i+1].s) || i+2 < len(toks) && punctuation(toks[i+1].s) && asking(toks[i+2].s)) {
+					greeted = true
 					continue
 				}
 			case "thanks":
 				if i > 0 && i == len(toks)-1 && !quoting(toks[i-1].s) {
+					if n := len(out); n > 1 && (out[n-1] == "," || out[n-1] == "?" || out[n-1] == ".") {
+						out = out[:n-1]
+					}
 					continue
 				}
 			case "i":
@@ -117,8 +143,11 @@ func reduced(toks []token, out []string) []string {
 }
 
 // rotated reports whether y is x with a phrase of place or purpose moved from the end to the start: "which
-// database should we use for billing", "for billing, which database should we use".
+// database should we use for billing", "for billing, which database should we use". The comma belongs to it.
 func rotated(x, y []string) bool {
+	if len(y) != len(x) && len(y) != len(x)+1 {
+		return false
+	}
 	if slices.ContainsFunc(x, func(s string) bool {
 		return direction(s) || negation(s) || s == "or" || s == "and" || s == "that" || s == "if"
 	}) {
@@ -134,7 +163,14 @@ func rotated(x, y []string) bool {
 		if !asking(x[0]) || slices.ContainsFunc(x[i:], asking) {
 			continue
 		}
-		if slices.Equal(x[i:], y[:len(x)-i]) && slices.Equal(x[:i], y[len(x)-i:]) {
+		rest := y[len(x)-i:]
+		if len(y) > len(x) {
+			if rest[0] != "," {
+				continue
+			}
+			rest = rest[1:]
+		}
+		if slices.Equal(x[i:], y[:len(x)-i]) && slices.Equal(x[:i], rest) {
 			return true
 		}
 	}
@@ -166,7 +202,7 @@ func overlap(x, y []uint64) float64 {
 func stemsOf(toks []token) []uint64 {
 	var out []uint64
 	for _, t := range toks {
-		if !function(t.s) {
+		if !function(t.s) && !punctuation(t.s) {
 			h := fnv.New64a()
 			_, _ = h.Write([]byte(rough(t)))
 			out = append(out, h.Sum64())
@@ -179,6 +215,10 @@ func stemsOf(toks []token) []uint64 {
 // rough cuts the commonest endings off, to see whether two questions are worth comparing at all.
 func rough(t token) string {
 	s := t.s
+	if !t.plain {
+		s = strings.ToLower(s)
+	}
+	s = expandShort(s)
 	if !t.plain || len(s) < 5 {
 		return s
 	}
@@ -195,6 +235,10 @@ const maxAlign = 96
 
 // diff aligns two wordings and names what differs.
 func diff(a, b []token) comparison {
+	// Punctuation is worth naming only where nothing else differs.
+	if x, y := withoutPunctuation(a), withoutPunctuation(b); !equalTokens(x, y) {
+		a, b = x, y
+	}
 	// One order, whoever comes first, so that the alignment is the same both ways.
 	if slices.CompareFunc(a, b, func(x, y token) int { return cmp.Compare(x.s, y.s) }) > 0 {
 		c := diffOrdered(b, a)
@@ -204,6 +248,19 @@ func diff(a, b []token) comparison {
 		return described(c)
 	}
 	return described(diffOrdered(a, b))
+}
+
+func withoutPunctuation(toks []token) []token {
+	if !slices.ContainsFunc(toks, func(t token) bool { return punctuation(t.s) }) {
+		return toks
+	}
+	out := make([]token, 0, len(toks))
+	for _, t := range toks {
+		if !punctuation(t.s) {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 // change is one place where two wordings differ; one side may be empty.
@@ -347,12 +404,14 @@ func described(changes []change) comparison {
 
 // kinds are what differences are called, in the order of the line.
 var kinds = [...]string{
-	"negation", "environment", "number", "version", "unit or date", "path", "name", "opposite", "order of words", "direction", "quantity", "words", "wording", "question",
+	"negation", "environment", "number", "version", "unit or date", "path", "name", "opposite", "order of words", "direction", "quantity", "words", "wording", "question", "punctuation",
 }
 
 // idle reports whether a difference is in words without content.
 func idle(ch change) bool {
-	plain := func(s string) bool { return s == "" || function(s) && !negation(s) && !quantity(s) && !direction(s) }
+	plain := func(s string) bool {
+		return s == "" || punctuation(s) || function(s) && !negation(s) && !quantity(s) && !direction(s)
+	}
 	return plain(ch.a) && plain(ch.b)
 }
 
@@ -395,6 +454,8 @@ func kindOf(a, b string) string {
 		return "quantity"
 	case either(asking):
 		return "question"
+	case either(punctuation):
+		return "punctuation"
 	case either(looksIdentifier):
 		return "name"
 	}

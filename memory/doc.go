@@ -8,9 +8,9 @@
 // A remembered answer that is given to the wrong question does more harm than one that is not found. So nothing
 // here that measures likeness decides anything: pairs that differ in one crucial word (5 and 50, staging and
 // production, with and without) look more alike to every such measure than two honest wordings of one
-// question. Two questions are the same when their ordered canonical tokens are equal ([Canonical]), or when
-// a human has accepted the one as another wording of the other (an alias). Each alias makes the memory
-// find more, and none of them is a guess.
+// question. Two questions are the same when their ordered canonical tokens are equal ([Canonical]) and none has "a"
+// where the other has "the", or when a human has accepted the one as another wording of the other (an alias). Each
+// alias makes the memory find more, and none of them is a guess.
 //
 // # When an answer may be applied
 //
@@ -21,8 +21,13 @@
 //   - it has no deictic word ("this", "new", "today"), no pronoun without anything before it that it could stand for,
 //     and no character that hides or reorders text. "This file" and "these files" are pinned where both
 //     questions name the same files, and some, in the same repository; nothing pins a word about time;
-//   - it has no word that may mean another thing by now ("existing", "old", "still", a day of the week);
-//   - it asks for leave ("may I", "is it ok to", "proceed with") only where the human made the answer a rule;
+//   - it chooses none of several that it does not name ("option A", "the second option", "of the two");
+//   - it has no word that may mean another thing by now ("existing", "old", "still", "pending", "immediately", "the
+//     ticket", a day of the week) and does not ask how things stand ("has the vendor signed?");
+//   - it asks for leave or consent only where the human made the answer a rule. That is "may", "can", "could" or "shall"
+//     in front, "should I", "ok to", "any objection", "confirm", "green light" and the like, and every wording that
+//     names an act and asks nothing: "delete the bucket?". "Should we" and "should the" ask for a decision;
+//   - nor does any of that hold for the question that was answered, where the match is an alias of it;
 //   - [revue.Decision.Obstacle] finds nothing: corrections, age, scope and options;
 //   - no other live decision on the question, whose scope fits that of this one, answers otherwise;
 //   - no decision on the question with the same answer was withdrawn as wrong after this one was last confirmed.

@@ -56,9 +56,9 @@ func ExampleMemory_Recall() {
 }
 
 func ExampleCanonical() {
-	fmt.Printf("%q\n", memory.Canonical("What's the max upload size for “Profile pictures”, please?"))
+	fmt.Printf("%q\n", memory.Canonical("What's the size of the repo for “Profile pictures”, please?"))
 	fmt.Printf("%q\n", memory.Canonical("Should UserService use C++ for -5, not 5?"))
 	// Output:
-	// ["which" "is" "maximum" "upload" "size" "for" "\"Profile pictures\""]
-	// ["should" "UserService" "use" "C++" "for" "-5" "not" "5"]
+	// ["which" "is" "size" "of" "repository" "for" "\"Profile pictures\""]
+	// ["should" "UserService" "use" "C++" "for" "-5" "," "not" "5"]
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/revuehq/revue"
 )
@@ -84,9 +85,15 @@ func (r *reading) guard() {
 	content, specific, unspacedRunes := 0, 0, 0
 	pinnable := true // every deictic word so far is about files
 	foreign := r.foreign(words)
+	if len(words) > 0 && state(words) {
+		r.relative = words[0]
+	}
 	for i, w := range words {
 		prev, next := at(i-1), at(i+1)
 		hit, pin := deicticWord(w, prev, next, content)
+		if !hit && (pointsAmong(words, i) || numberWord(w) && r.toks[i].the && prev == "of") {
+			hit, pin = true, false
+		}
 		if hit && capitals(r.toks[i].s) && !pointing(w) {
 			hit = false // REST, IT, ME
 		}
@@ -100,7 +107,7 @@ func (r *reading) guard() {
 				hit = x || y
 			}
 		}
-		if relativeWord(w, prev, next, content) && !capitals(r.toks[i].s) {
+		if (relativeWord(w, prev, next, content) || relativePhrase(words, i) || r.relativeNoun(words, i)) && (!capitals(r.toks[i].s) || pointing(w)) {
 			if r.relative == "" {
 				r.relative = w
 			}
@@ -139,7 +146,7 @@ func (r *reading) guard() {
 	r.pinnable = r.deictic != "" && pinnable
 	r.vague = specific == 0 && !(r.pinnable && content > 0)
 	r.thin = content < 2
-	r.permission = r.permission || permission(words) || foreign && foreignPermission(words)
+	r.permission = r.permission || permission(words) || r.bare(words) || foreign && foreignPermission(words)
 }
 
 // deicticWord reports whether a word points at what is around the asker in place or time, and whether it
@@ -178,11 +185,69 @@ func deicticWord(w, prev, next string, content int) (hit, pin bool) {
 		return next == "" || function(next), false
 	case "next", "previous", "prior", "last", "following", "preceding", "former", "latter", "aforementioned",
 		"current", "currently", "presently", "new", "newest", "latest", "recent", "recently",
+		"aforesaid", "selected", "chosen", "requested", "stated", "staged", "unstaged", "uncommitted", "affected",
 		"today", "today's", "tomorrow", "tomorrow's", "yesterday", "yesterday's", "tonight", "now", "nowadays", "yet",
 		"my", "mine", "myself", "your", "yours", "yourself", "me":
 		return true, false
 	}
 	return false, false
+}
+
+// pointsAmong reports whether the word at i points at one of several that the wording does not name: "plan A or plan B",
+// "the second option", "of the two", "said bucket", "this-week".
+func pointsAmong(words []string, i int) bool {
+	at := func(i int) string {
+		if i < 0 || i >= len(words) {
+			return ""
+		}
+		return words[i]
+	}
+	w, prev, next := words[i], at(i-1), at(i+1)
+	switch {
+	case choice(w) && (lettered(next) || numberWord(next)):
+		return true
+	case lettered(w) && w != "i" && next == "or" && lettered(at(i+2)):
+		return true
+	case ordinal(w):
+		return choice(next) || choice(at(i+2)) || next == "one" || next == "or" || prev == "or"
+	case w == "said":
+		return next != "" && (i == 0 || asking(prev) || preposition(prev) || prev == "")
+	case w == "such":
+		return next != "as"
+	}
+	head, tail, ok := strings.Cut(w, "-")
+	if !ok {
+		return false
+	}
+	switch head {
+	case "this", "that", "these", "those":
+		return true
+	case "last", "next":
+		return unitOrDate(tail) || tail == "sprint" || tail == "release"
+	}
+	return false
+}
+
+// choice reports whether a noun names one of several ways: "option a".
+func choice(s string) bool {
+	switch strings.TrimSuffix(s, "s") {
+	case "option", "plan", "choice", "variant", "alternative", "proposal", "approache", "approach", "design", "candidate", "solution", "scenario", "suggestion", "draft":
+		return true
+	}
+	return false
+}
+
+// lettered reports whether a word is one letter or digit.
+func lettered(s string) bool {
+	return len(s) == 1 && (s[0] >= 'a' && s[0] <= 'z' || s[0] >= '0' && s[0] <= '9')
+}
+
+func ordinal(s string) bool {
+	switch s {
+	case "first", "second", "third", "fourth", "fifth", "1st", "2nd", "3rd", "4th", "5th":
+		return true
+	}
+	return false
 }
 
 // relativeWord reports whether a word may mean another thing another time or beside other words. Such a question
@@ -196,7 +261,99 @@ func relativeWord(w, prev, next string, content int) bool {
 	case "old":
 		return !unitOrDate(prev)
 	case "oldest", "existing", "ongoing", "upcoming", "remaining", "proposed", "suggested", "attached", "mentioned", "outlined", "drafted",
-		"soon", "still", "anymore", "again", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday":
+		"soon", "still", "anymore", "again", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
+		"pending", "unmerged", "unreleased", "immediately", "instantly", "asap", "eod", "eow", "cob", "ago", "afterwards", "afterward", "thereafter", "meanwhile", "already", "anyway":
+		return true
+	case "too":
+		return next == "" || punctuation(next)
+	case "instead":
+		return next != "of"
+	case "1st", "2nd", "3rd", "4th", "5th":
+		return true
+	}
+	head, _, ok := strings.Cut(w, "-")
+	return ok && (head == "current" || head == "latest" || head == "recent")
+}
+
+// relativeNoun reports whether the word at i is one of many and "the" says that the asker has one in mind: "the open
+// ticket", "the draft". A number behind it names it.
+func (r *reading) relativeNoun(words []string, i int) bool {
+	switch words[i] {
+	case "draft", "rollback", "pr", "prs", "ticket", "tickets", "incident", "outage", "commit", "commits", "patch", "diff", "changeset", "changes", "candidate",
+		"build", "failing", "failed", "broken", "morning", "afternoon", "evening", "other", "others", "refund", "alert", "reviewer", "attachment":
+	default:
+		return false
+	}
+	if i+1 < len(words) && hasDigit(words[i+1]) {
+		return false
+	}
+	for j := i; j >= max(0, i-2); j-- {
+		if r.toks[j].the {
+			return true
+		}
+		if j < i && (function(words[j]) || words[j] == "") {
+			return false
+		}
+	}
+	return false
+}
+
+// relativePhrase reports whether the phrase that begins at i is relative as [relativeWord] has it.
+func relativePhrase(words []string, i int) bool {
+	at := func(i int) string {
+		if i < 0 || i >= len(words) {
+			return ""
+		}
+		return words[i]
+	}
+	next, third := at(i+1), at(i+2)
+	switch words[i] {
+	case "right", "straight":
+		return next == "away" || next == "now"
+	case "at":
+		return next == "once"
+	case "once":
+		return next == "more"
+	case "one":
+		return next == "more" && (third == "time" || third == "")
+	case "as":
+		return next == "well" && third != "as"
+	case "open":
+		return workItem(next)
+	case "end":
+		return next == "of" && (unitOrDate(third) || third == "sprint")
+	case "within":
+		return unitOrDate(next) || next == "the" && unitOrDate(third)
+	case "then":
+		return i > 0 && !slices.Contains(words[:i], "if") && !slices.Contains(words[:i], "when")
+	case "both":
+		return !slices.Contains(words[i:], "and")
+	}
+	return false
+}
+
+// state reports whether a question is about how things stand, which changes: "has the vendor signed?", "are
+// invoices ready?".
+func state(words []string) bool {
+	switch words[0] {
+	case "has", "have", "did", "was", "were":
+		return true
+	case "is", "are":
+		return slices.ContainsFunc(words, func(s string) bool {
+			switch s {
+			case "ready", "done", "finished", "complete", "completed", "deployed", "merged", "live", "running", "up", "down":
+				return true
+			}
+			return false
+		})
+	}
+	return false
+}
+
+// workItem reports whether a noun names a piece of work that is open for a time.
+func workItem(s string) bool {
+	switch strings.TrimSuffix(s, "s") {
+	case "pr", "mr", "pull", "merge", "ticket", "issue", "incident", "bug", "task", "question", "review", "change", "branch", "branche", "order", "request":
 		return true
 	}
 	return false
@@ -219,7 +376,8 @@ func capitals(s string) bool {
 // pointing reports whether a word points at something even when it is shouted.
 func pointing(w string) bool {
 	switch w {
-	case "this", "these", "those", "that", "here", "now", "today", "current", "new", "latest", "next", "previous", "yet", "my", "your":
+	case "pr", "prs", "eod", "eow", "cob", "asap",
+		"this", "these", "those", "that", "here", "now", "today", "current", "new", "latest", "next", "previous", "yet", "my", "your":
 		return true
 	}
 	return false
@@ -233,9 +391,11 @@ func filesWord(s string) bool {
 	return false
 }
 
-// permission reports whether a question asks for leave: "may I", "ok to", "proceed".
+// permission reports whether a question asks for leave or consent: "may I", "ok to", "proceed", "any objection". It
+// errs on the side of yes.
 func permission(words []string) bool {
-	open := false // after a question word: "how long shall we" asks for no leave
+	open := false  // after a question word: "how long shall we" asks for no leave
+	clause := true // a clause begins
 	for i, w := range words {
 		prev, next, third := "", "", ""
 		if i > 0 {
@@ -253,19 +413,31 @@ func permission(words []string) bool {
 				third = words[i+3]
 			}
 		}
+		begins := clause
+		clause = w == "" || w == "and" || w == "or" || w == "so" || w == "please" || w == "kindly" || w == "hello" || w == "hi" || w == "hey"
 		self := next == "i" || next == "we" || next == "you" || next == "agent" || next == "agents"
+		if next == "i" && !open && asking(w) { // "should I", "do I", "am I"
+			return true
+		}
+		if consent(w) {
+			return true
+		}
 		switch w {
 		case "which", "what", "who", "whom", "whose", "when", "where", "why", "how":
 			open = true
-		case "may", "can", "could", "shall", "might", "would":
-			if self && !open {
+		case "may":
+			if !open {
+				return true
+			}
+		case "can", "could", "shall", "might", "would":
+			if !open && (self || begins) {
 				return true
 			}
 		case "am", "are":
 			if self && leave(third) {
 				return true
 			}
-		case "ok", "okay", "fine", "alright", "acceptable", "safe":
+		case "fine", "alright", "acceptable", "safe", "comfortable", "happy":
 			switch next {
 			case "to", "if", "with", "for", "that", "":
 				return true
@@ -273,19 +445,45 @@ func permission(words []string) bool {
 			if i == 0 {
 				return true
 			}
-		case "proceed", "proceeding", "go-ahead", "sign-off", "signoff", "greenlight", "lgtm":
-			return true
+		case "green", "go":
+			if next == "light" || w == "go" && (next == "ahead" || prev == "a" || prev == "to" || next == "for") {
+				return true
+			}
+		case "thumbs":
+			if next == "up" {
+				return true
+			}
+		case "sign", "signed", "signing":
+			if next == "off" {
+				return true
+			}
+		case "yes":
+			if next == "or" && third == "no" {
+				return true
+			}
 		case "ahead":
 			if prev == "go" || prev == "going" || prev == "move" || prev == "moving" {
 				return true
 			}
-		case "approve", "authorise", "authorize":
-			if i == 0 || prev == "you" || prev == "i" {
+		case "approve", "authorise", "authorize", "confirm", "agree", "accept", "consent", "object", "endorse", "permit":
+			if i == 0 || prev == "you" || prev == "i" || prev == "we" || prev == "anyone" || prev == "please" || prev == "" {
 				return true
 			}
-		case "permission", "approval", "consent", "clearance", "leave":
-			if next == "to" || prev == "your" || prev == "my" || prev == "have" {
+		case "approved", "authorised", "authorized", "confirmed", "agreed", "cleared":
+			switch words[0] {
+			case "has", "have", "had", "is", "are", "am", "was", "were":
 				return true
+			}
+		case "permission", "approval", "clearance", "leave":
+			if i == 0 || next == "to" || next == "for" || prev == "your" || prev == "my" || prev == "have" {
+				return true
+			}
+		case "concern", "concerns", "problem", "problems", "issue", "issues", "worries", "thoughts", "harm", "reason", "reasons", "blocker", "blockers", "risk", "risks":
+			if prev == "any" || prev == "a" || prev == "the" || prev == "there" || prev == "no" || i == 0 {
+				switch next {
+				case "with", "on", "about", "in", "if", "not", "to", "against", "":
+					return true
+				}
 			}
 		case "mind":
 			if prev == "you" || next == "if" {
@@ -303,13 +501,56 @@ func permission(words []string) bool {
 			if next == "me" || next == "us" {
 				return true
 			}
-		case "want", "like":
-			if next == "me" || next == "us" {
+		case "want", "like", "prefer", "need":
+			if next == "me" || next == "us" || prev == "you" && !open && (w == "want" || w == "like") {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// consent reports whether a word is about consent wherever it stands.
+func consent(s string) bool {
+	switch s {
+	case "ok", "okay", "proceed", "proceeding", "go-ahead", "sign-off", "signoff", "greenlight", "green-light", "lgtm", "thumbs-up", "objection", "objections", "blessing", "no-go", "👍":
+		return true
+	}
+	return false
+}
+
+// bare reports whether the wording has not the form of a question or begins with the name of an act:
+// "delete the payments bucket?" asks for leave.
+func (r *reading) bare(words []string) bool {
+	asks, first := false, ""
+	for i, w := range words {
+		if first == "" && w != "" && !courtesy(w) && w != "kindly" && w != "hello" && w != "hi" && w != "hey" && w != "question" {
+			if otherWord(w) || foreignAsking(w) {
+				return false // other languages have lists of their own
+			}
+			first = w
+		}
+		if i > 0 && words[i-1] == "" && !asking(w) && (generic(w) || imperative(w)) {
+			return true // "The invoices are paid. Delete the bucket?"
+		}
+		asks = asks || asking(w)
+	}
+	choice := slices.Contains(words, "or") // "tabs or spaces?"
+	switch {
+	case first == "":
+		return false
+	case !asks && len(words) > 2 && !choice, first == "i", first == "we", first == "i'll", first == "we'll":
+		return true
+	case asking(first), function(first):
+		return false
+	}
+	return generic(first) || imperative(first) || len(words) > 2 && !choice
+}
+
+// otherWord reports whether a word begins in another script than Latin.
+func otherWord(w string) bool {
+	c, _ := utf8.DecodeRuneInString(w)
+	return c >= 0x250 && unicode.IsLetter(c)
 }
 
 func leave(s string) bool {

@@ -32,7 +32,7 @@ const (
 // search finds the decisions for q and says how far each may be reused.
 func (sp *space) search(q revue.Query, now time.Time) revue.Recalled {
 	r := read(q.Text)
-	out := revue.Recalled{Deictic: r.loose() || r.relative != ""}
+	out := revue.Recalled{Deictic: r.loose() || r.relative != "", Permission: r.permission}
 	limit := q.Limit
 	if limit <= 0 {
 		limit = defaultLimit
@@ -140,14 +140,13 @@ func (ix *index) match(x *doc, q revue.Query, r *reading, rel float64, exact boo
 			what = "A wording a human accepted as the same question"
 		}
 		stop := obstacle
-		if stop == "" && r.thin {
-			stop = "it has too few words to say what it is about"
+		if stop == "" {
+			stop = doubt(r, d)
 		}
-		if stop == "" && r.relative != "" {
-			stop = "'" + quote(r.relative) + "' may mean another thing by now"
-		}
-		if stop == "" && r.permission && d.Remember != revue.RememberRule {
-			stop = "it asks for leave, and the human did not make the answer a standing rule"
+		if own := ix.readings.of(d.Question); stop == "" && alias {
+			if stop = doubt(own, d); stop == "" && own.loose() {
+				stop = "the question that was answered does not say what it is about"
+			}
 		}
 		if stop == "" {
 			stop = against
@@ -175,6 +174,19 @@ func (ix *index) match(x *doc, q revue.Query, r *reading, rel float64, exact boo
 		m.Reason += " " + sentence(obstacle)
 	}
 	return ranked{Match: m, seq: d.Seq}
+}
+
+// doubt says what in a wording stands against applying the answer to it, "" for nothing.
+func doubt(r *reading, d *revue.Decision) string {
+	switch {
+	case r.thin:
+		return "it has too few words to say what it is about"
+	case r.relative != "":
+		return "'" + quote(r.relative) + "' may mean another thing by now"
+	case r.permission && d.Remember != revue.RememberRule:
+		return "it asks for leave, and the human did not make the answer a standing rule"
+	}
+	return ""
 }
 
 // keywords reports whether a lookup is a list of words and no question.

@@ -500,6 +500,8 @@ func TestSame(t *testing.T) {
 		{"two", q("Should staging retry 5 times?"), q("Should production retry 50 times?"), revue.VerdictRelated, "environment: staging / production; number: 5 / 50"},
 		{"direction", q("Should I rename A1 to B1?"), q("Should I rename B1 to A1?"), revue.VerdictRelated, "order of words"},
 		{"plural", q("Should we delete the session table?"), q("Should we delete the session tables?"), revue.VerdictRelated, "words: table / tables"},
+		{"a and the", q("Should we delete a session table?"), q("Should we delete the session table?"), revue.VerdictRelated, "session"},
+		{"a and no article", q("Should we delete a session table?"), q("Should we delete session table?"), revue.VerdictSame, ""},
 		{"others", q("Should we delete the session table?"), q("Which licence does the SDK have?"), revue.VerdictNone, ""},
 		{"this", q("Should this endpoint require TLS?"), q("should this endpoint require TLS"), revue.VerdictLikely, "both say 'this'"},
 		{"this file", q("Should this file be formatted?", "a.go", "b.go"), q("Should this file be formatted?", "b.go", "a.go"), revue.VerdictSame, ""},

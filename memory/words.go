@@ -4,8 +4,9 @@ import "strings"
 
 // The word lists are switch statements: they can't be changed at run time and cost no start-up.
 
-// expandContraction splits a contraction in two words. Those that may stand for several ("he'd") stay.
-func expandContraction(s string) (a, b string, ok bool) {
+// expandContraction splits a contraction in two words. Those that may stand for several ("he'd") stay, and
+// those with 's are split only where a sentence begins, since "bob's" is his.
+func expandContraction(s string, start bool) (a, b string, ok bool) {
 	if s == "cannot" {
 		return "can", "not", true
 	}
@@ -27,6 +28,9 @@ func expandContraction(s string) (a, b string, ok bool) {
 			return stem[:len(stem)-1], "not", true
 		}
 	case "s":
+		if !start {
+			return "", "", false
+		}
 		switch stem {
 		case "what", "which", "who", "where", "when", "why", "how", "it", "that", "there", "here":
 			return stem, "is", true
@@ -56,7 +60,134 @@ func expandContraction(s string) (a, b string, ok bool) {
 	return "", "", false
 }
 
-// expandShort spells out an abbreviation that stands for one thing alone.
+// shortFor is what an abbreviation is taken for in the canonical form, "" for none.
+func shortFor(s string) string {
+	switch s {
+	case "db", "dbs", "repo", "repos", "config", "configs", "prod", "env", "envs", "admin", "admins", "e-mail", "e-mails":
+		return expandShort(s)
+	}
+	return ""
+}
+
+// determiner reports whether the word before an abbreviation shows that it is a noun and no value.
+func determiner(s string) bool {
+	switch s {
+	case "which", "the", "a", "an", "each", "every", "our", "any", "all":
+		return true
+	}
+	return false
+}
+
+// preposition reports whether a word leads a phrase of place, time or purpose.
+func preposition(s string) bool {
+	switch s {
+	case "in", "on", "at", "for", "with", "without", "to", "into", "from", "of", "by", "via", "per", "through", "over", "under", "within", "during",
+		"before", "after", "about", "against", "behind", "between", "onto", "upon", "until", "since", "when", "while", "if", "because":
+		return true
+	}
+	return false
+}
+
+// listed reports whether a value may stand beside this word: "be db or cache".
+func listed(s string) bool {
+	switch s {
+	case "or", "and", "be", "is", "as", "not", "than", "vs", "versus", "instead", ",", ":", "=":
+		return true
+	}
+	return false
+}
+
+// literal reports whether what stands beside this noun may be its name or its value.
+func literal(s string) bool {
+	switch strings.TrimSuffix(s, "s") {
+	case "branch", "branche", "user", "role", "host", "hostname", "bucket", "tag", "package", "module", "function", "import", "flag", "default", "label",
+		"var", "variable", "value", "field", "column", "header", "key", "type", "table", "schema", "file", "folder", "directory", "path", "prefix", "suffix",
+		"namespace", "group", "command", "option", "setting", "scope", "param", "parameter", "property", "attribute", "name", "string", "enum", "method",
+		"class", "struct", "interface", "service", "account", "project", "cluster", "endpoint", "route", "topic", "queue", "export", "profile", "target",
+		"process", "processe", "container", "image", "volume", "mount", "server", "instance", "node", "domain", "subdomain", "api", "cli", "tool", "line", "page", "tab",
+		"panel", "menu", "screen", "button", "channel", "team", "mode", "level":
+		return true
+	}
+	return false
+}
+
+// foldable reports whether the capital of a word in front may be folded: it is a word of the form of a sentence, or
+// a common verb with an object. What may be a name with it ("Go", "Will Smith", "Close should") is not.
+func foldable(low, next string) bool {
+	lower := next == "" || next[0] >= 'a' && next[0] <= 'z'
+	switch low {
+	case "may", "will", "can", "might", "must":
+		switch next {
+		case "I", "i", "we", "you", "they", "he", "she", "it", "the", "a", "an", "our", "your", "this", "that", "these", "those", "all", "any", "each", "every":
+			return true
+		}
+		return false
+	case "go", "skip", "mark", "grant", "page", "one", "us", "her", "mine":
+		return false
+	case "please", "question", "hello", "hi", "hey", "kindly", "thanks":
+		return true
+	case "make", "let", "get", "like", "over", "via", "per", "through", "ok", "okay", "here", "there", "out", "up", "off", "down", "only", "both", "all", "way", "thing", "things", "ones":
+		return lower && !asking(next)
+	}
+	if function(low) || foreignAsking(low) {
+		return true
+	}
+	if _, _, ok := expandContraction(low, true); ok {
+		return true
+	}
+	return lower && !asking(next) && (generic(low) || imperative(low))
+}
+
+// imperative reports whether a word in front asks for an act. Those of [generic] do as well.
+func imperative(s string) bool {
+	switch s {
+	case "drop", "purge", "wipe", "erase", "destroy", "truncate", "clear", "reset", "restore", "restart", "reboot", "rotate", "revoke", "grant", "give", "send", "resend",
+		"publish", "unpublish", "enable", "disable", "migrate", "upgrade", "downgrade", "bump", "pin", "scale", "drain", "kill", "terminate", "cancel", "refund", "charge", "pay",
+		"invoice", "notify", "page", "email", "tell", "archive", "unarchive", "backfill", "import", "export", "copy", "sync", "roll", "rollback", "promote", "demote",
+		"switch", "replace", "swap", "set", "unset", "turn", "lock", "unlock", "block", "unblock", "ban", "allow", "deny", "invite", "cache", "store", "save", "load", "log", "encrypt",
+		"decrypt", "index", "reindex", "limit", "raise", "lower", "increase", "decrease", "reduce", "extend", "freeze", "unfreeze", "force", "amend", "tag", "cut",
+		"launch", "begin", "execute", "trigger", "schedule", "reschedule", "postpone", "delay", "escalate", "resolve", "reopen", "confirm", "buy", "order", "hire", "spend",
+		"transfer", "provision", "deprovision", "tear", "shut", "bring", "put", "take", "mark", "flag", "fail", "failover", "flush", "evict", "invalidate", "expose", "share", "grade":
+		return true
+	}
+	return false
+}
+
+// foreignAsking has the words that questions in the more spoken European languages begin with.
+func foreignAsking(s string) bool {
+	switch s {
+	case "welche", "welcher", "welches", "welchen", "soll", "sollen", "sollte", "sollten", "wie", "wann", "wer", "warum", "muss", "müssen", "welke", "moet", "moeten",
+		"quel", "quelle", "quels", "quelles", "faut-il", "doit-on", "quand", "pourquoi", "cuál", "cuáles", "qué", "cómo", "cuándo", "deberíamos", "debería",
+		"qual", "quais", "devemos", "deve", "quando", "como", "quale", "quali", "dovremmo", "dobbiamo", "perché",
+		"какая", "какой", "какую", "какое", "какие", "как", "когда", "нужно", "следует", "почему", "кто", "где":
+		return true
+	}
+	return false
+}
+
+// being reports whether a word is a form of to be.
+func being(s string) bool {
+	switch s {
+	case "is", "are", "was", "were", "be", "been", "am":
+		return true
+	}
+	return false
+}
+
+// beforeArticle reports whether an "a" behind this word is the article and no name: "account a" has a name.
+func beforeArticle(s string) bool {
+	if asking(s) || preposition(s) {
+		return true
+	}
+	switch s {
+	case "as", "than", "like", "that", "use", "add", "return", "make", "create", "require", "provide", "give", "take", "want", "choose", "include",
+		"introduce", "write", "keep", "build", "send", "define", "expose", "pick", "remove", "delete", "get", "become", "remain":
+		return true
+	}
+	return false
+}
+
+// expandShort spells out an abbreviation for retrieval, which may guess.
 func expandShort(s string) string {
 	switch s {
 	case "db":
@@ -100,6 +231,7 @@ func aboutNames(s string) bool {
 	case "name", "names", "named", "naming", "rename", "renamed", "renaming", "call", "called", "calling",
 		"abbreviate", "abbreviated", "abbreviation", "abbreviations", "spell", "spelled", "spelling", "word", "words", "wording",
 		"prefix", "suffix", "alias", "aliases", "title", "titled", "identifier", "identifiers", "label", "labelled", "labeled",
+		"copy", "text", "texts", "message", "messages", "banner", "phrase", "string", "strings", "button", "caption", "slug", "slugs",
 		"directory", "folder", "subfolder", "keyword", "term", "terminology", "say", "says", "key", "variable", "column", "command", "script", "dirname":
 		return true
 	}
@@ -112,9 +244,14 @@ func afterLetter(next token) bool {
 	if !next.plain {
 		return false
 	}
+	if strings.HasSuffix(next.s, "ly") || strings.HasSuffix(next.s, "ed") {
+		return true // "has a failed" is no article
+	}
 	switch next.s {
 	case "to", "or", "and", "in", "into", "from", "of", "on", "at", "for", "is", "are", "be", "was", "with", "without", "than", "as", "by", "vs", "versus",
 		"not", "has", "have", "should", "must", "can", "may", "will", "before", "after", "over", "under", "only", "if", "when", "while", "but", "too",
+		"a", "an", "the", "twice", "once", "again", "first", "last", "now", "today", "instead", "either", "also", "then", "where", "which", "that", "who", "because", "so", "using",
+		"per", "via", "through", "until", "since", "during", "between", "against", "would", "could", "might", "shall", "does", "do", "did", "were", "had", "never", "ever",
 		"few", "little", "lot", "bit", "number", "couple", "dozen", "hundred", "thousand", "million", "great", "good", "second", "third", "half":
 		return true
 	}
