@@ -21,7 +21,8 @@ const CanonicalVersion = 2
 //   - Unicode NFC with width folding. Typographic quotes, apostrophes and dashes become ASCII. Not
 //     NFKC: 10⁶ is not 106.
 //   - The capital of a function word, of a question word or of a common verb is folded where a sentence begins, and
-//     so is that of the pronoun I. All other capitals stay: Main is not main, and Go is not go.
+//     so is that of the pronoun I, and of a listed product that means nothing else (Postgres, Redis) beside no
+//     noun that it could name. All other capitals stay: Main is not main, and Go is not go.
 //   - One ? or . at the very end of the text is dropped. Punctuation at the end of a word inside is a token
 //     of its own: "stop. Deploy" is not "stop deploy". It is dropped only behind "please" and "question" in front,
 //     before "please" at the end, and where one comma stands between "which" with its noun and the verb. Every
@@ -31,8 +32,9 @@ const CanonicalVersion = 2
 //   - "the" and "an" are dropped before a word, "a" only behind a verb, a preposition, an auxiliary or at the start,
 //     where no single letter is a name; "please" at the start, at the end and behind "you".
 //   - Contractions are expanded; "what" in front becomes "which"; "e-mail" becomes "email"; db, repo, config, prod,
-//     env and admin become the words they stand for behind an article or "which", where no noun follows them.
-//     None of that where the question is about names or wording.
+//     env and admin become the words they stand for behind an article or "which", where no noun follows them;
+//     so do prod behind a preposition, "an admin role", and "the max size". None of that where the question is
+//     about names or wording.
 //   - Scripts written without spaces give one token for each character.
 //
 // Question words, modals, plurals, "just", "so" and the order of words are kept. Canonical is
@@ -341,6 +343,8 @@ func lowered(s string, start bool, prev, next string) (string, bool) {
 		return pronoun(s, start, prev)
 	case strings.HasPrefix(s, "I'"), start && foldable(low, next):
 		return low, true
+	case product(low) && !literal(prev) && !literal(strings.TrimRight(next, ",.;:?!")):
+		return low, true
 	}
 	return s, false
 }
@@ -479,8 +483,20 @@ func expandShorts(toks []token) {
 			continue
 		}
 		next := word(i + 1)
+		switch {
+		case s == "max" || s == "min":
+			// "the max upload size", and neither "the max" nor "the max function".
+			if determiner(word(i-1)) && i+1 < len(toks) && toks[i+1].plain && !function(next) && !literal(next) && !listed(next) {
+				toks[i].s = long
+			}
+			continue
+		case s == "admin" && (word(i-1) == "a" || word(i-1) == "an") && (next == "role" || next == "account" || next == "user"):
+			toks[i].s = long // "an", so it is none of that name
+			continue
+		}
 		follows := i == len(toks)-1 || asking(next) || preposition(next) || word(i-1) == "which" && singular(s) && verb(next)
-		if determiner(word(i-1)) && !listed(word(i-2)) && follows {
+		noun := determiner(word(i-1)) && !listed(word(i-2)) || s == "prod" && place(word(i-1)) && !listed(word(i-2)) && !literal(word(i-2)) && (word(i-1) != "to" || shipping(toks))
+		if noun && follows {
 			toks[i].s, toks[i].plain = long, true
 		}
 	}

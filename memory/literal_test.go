@@ -23,7 +23,7 @@ func respelled(text string, yield func(kind, text string)) {
 	for i, w := range words {
 		if i > 0 && w != "I" && w != "DB" {
 			for _, f := range []string{strings.ToUpper(w[:1]) + w[1:], strings.ToUpper(w), strings.ToLower(w), w[:len(w)-1] + strings.ToUpper(w[len(w)-1:])} {
-				if f != w {
+				if f != w && !(w == "bcrypt" && f == "Bcrypt") { // a product and nothing else
 					yield("case", with(i, f))
 				}
 			}

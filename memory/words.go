@@ -1,6 +1,9 @@
 package memory
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The word lists are switch statements: they can't be changed at run time and cost no start-up.
 
@@ -63,7 +66,7 @@ func expandContraction(s string, start bool) (a, b string, ok bool) {
 // shortFor is what an abbreviation is taken for in the canonical form, "" for none.
 func shortFor(s string) string {
 	switch s {
-	case "db", "dbs", "repo", "repos", "config", "configs", "prod", "env", "envs", "admin", "admins", "e-mail", "e-mails":
+	case "max", "min", "db", "dbs", "repo", "repos", "config", "configs", "prod", "env", "envs", "admin", "admins", "e-mail", "e-mails":
 		return expandShort(s)
 	}
 	return ""
@@ -92,6 +95,40 @@ func preposition(s string) bool {
 func listed(s string) bool {
 	switch s {
 	case "or", "and", "be", "is", "as", "not", "than", "vs", "versus", "instead", ",", ":", "=":
+		return true
+	}
+	return false
+}
+
+// place reports whether a word leads to a place.
+func place(s string) bool {
+	switch s {
+	case "in", "on", "to", "into", "onto", "from", "for":
+		return true
+	}
+	return false
+}
+
+// shipping reports whether a question is about bringing something somewhere, so that what it is brought "to" is a
+// place and no value.
+func shipping(toks []token) bool {
+	return slices.ContainsFunc(toks, func(t token) bool {
+		switch t.s {
+		case "deploy", "deployed", "deploying", "release", "released", "releasing", "ship", "shipped", "shipping", "push", "pushed", "pushing",
+			"promote", "promoted", "promoting", "roll", "rolled", "rolling":
+			return true
+		}
+		return false
+	})
+}
+
+// product reports whether a word is the name of a product and nothing else, whatever its case.
+func product(s string) bool {
+	switch s {
+	case "postgres", "postgresql", "mysql", "mariadb", "sqlite", "redis", "valkey", "memcached", "mongodb", "kafka", "rabbitmq", "elasticsearch",
+		"opensearch", "clickhouse", "kubernetes", "docker", "podman", "terraform", "pulumi", "ansible", "jenkins", "github", "gitlab", "bitbucket",
+		"nginx", "haproxy", "grafana", "prometheus", "datadog", "cloudflare", "heroku", "vercel", "netlify", "azure", "twilio", "sendgrid",
+		"zendesk", "jira", "bcrypt", "linux", "debian", "ubuntu", "kotlin", "django", "laravel", "webpack", "pytest":
 		return true
 	}
 	return false
