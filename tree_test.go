@@ -125,7 +125,7 @@ func TestTreeForeign(t *testing.T) {
 		{"/" + "Users/ann", "somebody's machine"},
 		{`{"` + `resolved": "https://r.example/x.tgz"}`, "package registry"},
 		{"fetch https://packages.example/x", "packages.example"},
-		{"https://example.com/root/x, a/work/b, ~/work/x and $HOME/src", ""},
+		{"https://example.com/root/x, a/" + "work/b, ~/" + "work/x and $HOME/src", ""},
 	} {
 		got := foreign("x.go", []byte(c.text), []string{"packages.example"})
 		if c.want == "" {
