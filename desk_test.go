@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -192,6 +193,18 @@ func (n *told) Notify(_ context.Context, notice revue.Notice) error {
 	return nil
 }
 
+func (n *told) notices() []revue.Notice {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.got)
+}
+
+func (n *told) tries() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.calls
+}
+
 func (n *told) ids() map[string]int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -224,7 +237,7 @@ func TestNoticesAreNotLost(t *testing.T) {
 		go func() { done <- desk.Run(ctx) }()
 		time.Sleep(time.Minute) //nolint:forbidigo // fake time
 		require.Len(t, n.ids(), 1, "it was tried until it went through")
-		require.Equal(t, 4, n.calls)
+		require.Equal(t, 4, n.tries())
 		ask(t, desk, "b", "which color has the first door") // joined or not, see below
 		ask(t, desk, "c", "Which colour has the first door?")
 		synctest.Wait()
@@ -262,7 +275,7 @@ func TestOneProcessSends(t *testing.T) {
 		lots, err := plane(store).Reviewer(alice).Lots(t.Context(), revue.LotFilter{})
 		require.NoError(t, err)
 		require.Len(t, n.ids(), len(lots.Items))
-		require.Equal(t, len(lots.Items), n.calls)
+		require.Equal(t, len(lots.Items), n.tries())
 	})
 }
 

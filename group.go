@@ -102,6 +102,7 @@ func (t *tx) readCandidates() ([]candidate, error) {
 
 func (t *tx) readDismissed() ([]candidate, error) {
 	past, err := t.FindLots(LotQuery{Status: StatusDismissed, Kind: KindDecision, Newest: true, Limit: maxPast})
+	past = slices.DeleteFunc(past, func(l Lot) bool { return !l.dismissedForGood() })
 	slices.Reverse(past)
 	return candidatesOf(past), err
 }
@@ -164,7 +165,7 @@ func (p *openPlace) follow(t *tx, head Event) (lots, past []candidate, ok bool, 
 		case lot.Kind != KindDecision:
 		case lot.Status == StatusOpen:
 			lots = append(lots, candidateOf(lot))
-		case lot.Status == StatusDismissed && !lot.Purged:
+		case lot.dismissedForGood():
 			past = append(past, candidateOf(lot))
 		}
 	}

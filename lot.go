@@ -302,6 +302,12 @@ func (l Lot) reopened() bool {
 	return l.Status == StatusOpen && l.Earlier != nil && l.Earlier.LotID == l.ID
 }
 
+// dismissedForGood reports whether a new lot of the same question shows that this one was dismissed: it was, and
+// that was neither taken back nor purged.
+func (l Lot) dismissedForGood() bool {
+	return l.Status == StatusDismissed && l.MergedInto == "" && !l.Purged
+}
+
 // reopen returns a dismissed lot open again; it keeps the dismissal as what came earlier.
 func (l Lot) reopen(now time.Time) (Lot, error) {
 	switch {

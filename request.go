@@ -315,7 +315,8 @@ func (d *Desk) recall(ctx context.Context, src Source, q Query) (Recalled, error
 		return Recalled{}, ctx.Err()
 	}
 	d.log.ErrorContext(ctx, "recall failed; the human is asked", "workspace", src.Workspace(), "err", err)
-	return Recalled{Seq: nothingRecalled}, nil
+	// What was not read of the question is taken for what binds least.
+	return Recalled{Seq: nothingRecalled, Deictic: true, Permission: true}, nil
 }
 
 // nothingRecalled is past every event: what was not recalled can't be out of date.
@@ -348,10 +349,15 @@ func (t *tx) decidedSince(after Seq) (bool, error) {
 func (d *Desk) resume(t *tx, p placement) (standing, bool, error) {
 	if p.ask.DecisionRef != "" {
 		rec, err := d.referred(t, p)
-		if err != nil || rec.Reused != nil {
+		if err != nil {
 			return standing{}, false, err
 		}
-		return t.unreleased(rec)
+		if rec.Reused == nil {
+			if st, ok, err := t.unreleased(rec); err != nil || ok {
+				return st, ok, err
+			}
+		}
+		// It no longer answers this: what the thread asked since may.
 	}
 	own, ok, err := t.own(p)
 	if err != nil || !ok || own.Reused != nil {
@@ -676,10 +682,13 @@ func (d *Desk) earlier(t *tx, lot *Lot) error {
 			continue
 		}
 		old, err := t.Lot(c.id)
-		if err == nil && old.Status == StatusDismissed {
-			lot.Earlier = old.Dismissed
+		if err != nil {
+			return err
 		}
-		return err
+		if old.dismissedForGood() {
+			lot.Earlier = old.Dismissed
+			return nil
+		}
 	}
 	return nil
 }

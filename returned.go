@@ -37,12 +37,8 @@ func (r *returns) mark(ctx context.Context, d *Desk, agent Agent, ask string) er
 	if lead {
 		r.write(context.WithoutCancel(ctx), d, agent.Workspace)
 	}
-	select {
-	case <-mine.done:
-		return mine.err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	<-mine.done // also when ctx ends: what is noted as returned must be returned
+	return mine.err
 }
 
 // write writes batches until nobody waits.

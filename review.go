@@ -480,11 +480,12 @@ func (r *reviewer) Reopen(ctx context.Context, lotID string) (Lot, error) {
 		if err != nil {
 			return err
 		}
-		if lot.MergedInto != "" {
-			out, err = t.whole(lot.MergedInto)
-			return err
+		for lot.MergedInto != "" { // it is where its asks are
+			if lot, err = t.whole(lot.MergedInto); err != nil {
+				return err
+			}
 		}
-		if lot.reopened() {
+		if lot.reopened() || lot.ID != lotID && lot.Status != StatusDismissed {
 			out = lot
 			return nil
 		}
@@ -497,7 +498,7 @@ func (r *reviewer) Reopen(ctx context.Context, lotID string) (Lot, error) {
 			return err
 		}
 		for _, into := range open {
-			if into.fits(lot.scope()) {
+			if slices.ContainsFunc(lot.Asks, func(a AskRecord) bool { return into.fits(a.Scope) }) {
 				return r.desk.merge(t, lot, into.ID, by, &out)
 			}
 		}
@@ -513,7 +514,7 @@ func (r *reviewer) Reopen(ctx context.Context, lotID string) (Lot, error) {
 				return err
 			}
 		}
-		out, err = t.whole(lotID)
+		out, err = t.whole(lot.ID)
 		return err
 	})
 	return out, err

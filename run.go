@@ -342,6 +342,13 @@ func (n *dispatch) next(ctx context.Context, workspace string) (found Event, ok 
 		if err != nil {
 			return err
 		}
+		head, err := t.Head()
+		if err != nil {
+			return err
+		}
+		if n.seen[workspace] > head.Seq {
+			n.seen[workspace] = 0 // the store was put back from a copy
+		}
 		after := max(cur.Seq, n.seen[workspace])
 		for {
 			events, err := t.Events(after, 500)
@@ -453,6 +460,9 @@ func (n *dispatch) send(ctx context.Context, workspace string, e Event) (held ti
 	if err := n.notify(ctx, notice); err != nil {
 		return 0, err
 	}
+	// It was sent: that is noted even when this process is about to stop.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), watchSlow)
+	defer cancel()
 	return 0, n.desk.update(ctx, workspace, func(t *tx) error {
 		cur, err := n.cursor(t)
 		if err != nil {

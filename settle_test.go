@@ -383,11 +383,12 @@ func TestNewNotifierHearsOfWhatWaits(t *testing.T) {
 		n := &told{}
 		running(t, withNotifier(store, n))
 		time.Sleep(time.Minute) //nolint:forbidigo // fake time
-		require.Len(t, n.got, 1)
-		require.Equal(t, waits.LotID, n.got[0].Lot.ID)
+		got := n.notices()
+		require.Len(t, got, 1)
+		require.Equal(t, waits.LotID, got[0].Lot.ID)
 		answer(t, desk, waits.LotID, revue.Answer{Value: "yes"})
 		time.Sleep(time.Minute) //nolint:forbidigo // fake time
-		require.Len(t, n.got, 2, "what happens from now on is told")
+		require.Len(t, n.notices(), 2, "what happens from now on is told")
 	})
 }
 

@@ -138,6 +138,8 @@ func find[T any](t *tx, root *tree[*T], indexes []index, p page, keep func(*T) b
 		entries = root.before(key{walk.by, walk.of, p.after, ""})
 	case p.newest:
 		entries = root.before(hi)
+	case p.after == math.MaxInt64:
+		return nil, nil
 	case p.after != 0:
 		entries = root.from(key{walk.by, walk.of, p.after + 1, ""})
 	}

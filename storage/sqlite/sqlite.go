@@ -373,12 +373,11 @@ func (s *Store) run(ctx context.Context, se *session, workspace string, fn func(
 // stamp reads the workspace's number and change, and sets the time of a transaction: the latest of the
 // clock, of what this process has given out and of the workspace's last commit.
 func (s *Store) stamp(t *tx) error {
-	var last int64
 	err := t.se.row(`SELECT f.change, w.n, w.change, w.at FROM workspaces f LEFT JOIN workspaces w ON w.name = +? WHERE f.n = 0`,
-		[]any{t.workspace}, &t.fileChange, &t.ws, &t.change, &last)
+		[]any{t.workspace}, &t.fileChange, &t.ws, &t.change, &t.changedAt)
 	if err != nil {
 		return err
 	}
-	t.at = max(stored.Time(s.now()).UnixMicro(), s.last.Load(), last)
+	t.at = max(stored.Time(s.now()).UnixMicro(), s.last.Load(), t.changedAt)
 	return nil
 }

@@ -24,6 +24,7 @@ type tx struct {
 	workspace  string
 	ws         int64 // the workspace's number; 0 while it has none, which no row has
 	change     int64 // the number of its last commit
+	changedAt  int64 // and its Now, in microseconds
 	fileChange int64 // the number of the last commit of the file
 	at         int64 // Now, in microseconds
 	view       bool
@@ -568,46 +569,45 @@ func (t *tx) FindContexts(q revue.ContextQuery) ([]revue.ContextItem, error) {
 
 // The journal.
 
-// heads keeps the last event of each workspace, with the number of the change that it goes with: while that
-// is the workspace's last one, the event is too.
+// heads keeps the last event of each workspace, with the number and the time of the change that it goes with:
+// while that is the workspace's last one, the event is too. The number alone would not do: a file whose
+// content was put back from a copy counts on from there.
 type heads struct {
 	mu sync.Mutex
 	of map[string]lastEvent
 }
 
 type lastEvent struct {
-	change int64
-	event  revue.Event
+	change, at int64
+	event      revue.Event
 }
 
-func (h *heads) at(workspace string, change int64) (revue.Event, bool) {
+func (h *heads) at(workspace string, change, at int64) (revue.Event, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	last, ok := h.of[workspace]
-	if !ok || last.change != change {
+	if !ok || last.change != change || last.at != at {
 		return revue.Event{}, false
 	}
 	return last.event, true
 }
 
-func (h *heads) keep(workspace string, change int64, e revue.Event) {
+func (h *heads) keep(workspace string, change, at int64, e revue.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.of == nil {
 		h.of = map[string]lastEvent{}
 	}
-	if h.of[workspace].change < change {
-		h.of[workspace] = lastEvent{change, e}
-	}
+	h.of[workspace] = lastEvent{change, at, e}
 }
 
 // keepHead notes the last event as of a change that this transaction has committed.
 func (t *tx) keepHead(change int64) {
 	if !t.headKnown {
-		t.head, t.headKnown = t.cache.heads.at(t.workspace, t.change)
+		t.head, t.headKnown = t.cache.heads.at(t.workspace, t.change, t.changedAt)
 	}
 	if t.headKnown {
-		t.cache.heads.keep(t.workspace, change, t.head)
+		t.cache.heads.keep(t.workspace, change, t.at, t.head)
 	}
 }
 
@@ -615,7 +615,7 @@ func (t *tx) readHead() error {
 	if t.headKnown || t.ws == 0 {
 		return nil
 	}
-	if t.head, t.headKnown = t.cache.heads.at(t.workspace, t.change); t.headKnown {
+	if t.head, t.headKnown = t.cache.heads.at(t.workspace, t.change, t.changedAt); t.headKnown {
 		return nil
 	}
 	last, err := collect(t, &t.cache.events, "read the journal", "SELECT body FROM events WHERE ws = +? ORDER BY seq DESC", 1, t.ws)
@@ -626,7 +626,7 @@ func (t *tx) readHead() error {
 		t.head = last[0]
 	}
 	t.headKnown = true
-	t.cache.heads.keep(t.workspace, t.change, t.head)
+	t.cache.heads.keep(t.workspace, t.change, t.changedAt, t.head)
 	return nil
 }
 

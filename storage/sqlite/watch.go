@@ -208,9 +208,13 @@ func (l *look) poll(wake func(string)) error {
 // changes wakes for each workspace that changed since the last look.
 func (l *look) changes(wake func(string)) error {
 	var names []string
+	var top int64
 	seen := l.seen
 	err := l.s.patiently(l.ctx, func() error {
 		names = names[:0]
+		if err := l.se.row("SELECT change FROM workspaces WHERE n = 0", nil, &top); err != nil {
+			return err
+		}
 		return l.se.each("SELECT name, change FROM workspaces WHERE n > 0 AND change > ? ORDER BY change", []any{l.seen}, func(row []driver.Value) error {
 			var name string
 			if err := errors.Join(assign(&name, row[0]), assign(&seen, row[1])); err != nil {
@@ -222,6 +226,11 @@ func (l *look) changes(wake func(string)) error {
 	})
 	if err != nil {
 		return err
+	}
+	if top < l.seen { // put back from a copy: anything may be other than it was
+		l.seen = top
+		wake("")
+		return nil
 	}
 	l.seen = seen
 	for _, name := range names {
