@@ -2,6 +2,7 @@ package revue
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -227,8 +228,8 @@ func (l Lot) settledBy() string {
 	switch {
 	case l.Answer != nil:
 		what := l.Answer.Value
-		if len(what) > 200 {
-			what = "their own words"
+		if len(what) > 40 || !shownWhole(what) || strings.Contains(what, "  ") { // an agent's text, in an error
+			what = "read the lot"
 		}
 		return "it was answered by " + l.Answer.By.Name + " at " + l.Answer.At.Format(time.RFC3339) + ": " + what
 	case l.Dismissed != nil:

@@ -430,3 +430,101 @@ func TestReturnedOfAnother(t *testing.T) {
 		require.ErrorIs(t, err, revue.ErrNotFound)
 	})
 }
+
+// A reference to an ask that no longer answers does not ask for ever: what was asked and answered since counts.
+func TestDecisionRefToReleasedAsk(t *testing.T) {
+	for name, release := range map[string]func(t *testing.T, d *revue.Desk, lot revue.Lot){
+		"once, long ago": func(*testing.T, *revue.Desk, revue.Lot) {},
+		"withdrawn": func(t *testing.T, d *revue.Desk, lot revue.Lot) {
+			_, err := d.Reviewer(alice).Correct(t.Context(), revue.Correction{DecisionID: lot.DecisionID, Verb: revue.VerbWrong})
+			require.NoError(t, err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				desk := plane(memstore.New(nil))
+				ask := yesNo("Which port should the service use?")
+				first := request(t, desk, agent("a"), ask)
+				lot := answer(t, desk, first.LotID, revue.Answer{Value: "yes", Remember: revue.RememberOnce})
+				ask.DecisionRef = first.AskID
+				require.Equal(t, revue.OutcomeAnswered, request(t, desk, agent("a"), ask).Status)
+				time.Sleep(time.Hour) //nolint:forbidigo // fake time
+				release(t, desk, lot)
+				second := request(t, desk, agent("a"), ask)
+				require.Equal(t, revue.OutcomePending, second.Status)
+				for range 3 {
+					require.Equal(t, second.AskID, request(t, desk, agent("a"), ask).AskID)
+				}
+				require.Equal(t, 1, onlyLot(t, desk).AskCount)
+				answer(t, desk, second.LotID, revue.Answer{Value: "no"})
+				require.Equal(t, "no", request(t, desk, agent("a"), ask).Answer)
+			})
+		})
+	}
+}
+
+// What a memory that failed could not read of a question binds as little as it may.
+func TestAnswerToAQuestionNobodyRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		desk := revue.New(memstore.New(nil), failingMemory{memory.New(nil)}, nil)
+		ask := yesNo("Should we merge this?")
+		answer(t, desk, request(t, desk, agent("a"), ask).LotID, revue.Answer{Value: "yes"})
+		require.Equal(t, revue.OutcomeAnswered, request(t, desk, agent("a"), ask).Status)
+		time.Sleep(time.Hour) //nolint:forbidigo // fake time
+		require.Equal(t, revue.OutcomePending, request(t, desk, agent("a"), ask).Status)
+	})
+}
+
+// A call that is cancelled while its answer is noted as returned gets the answer, or the answer is still there for
+// another thread: it is never both gone.
+func TestCancelledWhileReturned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for i := range 40 {
+			desk := plane(memstore.New(nil))
+			ask := yesNo("Which port should the service use?")
+			o := request(t, desk, agent("a"), ask)
+			answer(t, desk, o.LotID, revue.Answer{Value: "yes", Remember: revue.RememberOnce})
+			ctx, cancel := context.WithCancel(t.Context())
+			go cancel()
+			o, err := desk.Decider(agent("a")).Request(ctx, ask)
+			if err == nil {
+				require.Equal(t, revue.OutcomeAnswered, o.Status, i)
+				continue
+			}
+			require.ErrorIs(t, err, context.Canceled)
+			restarted := agent("a")
+			restarted.Thread = "a-2"
+			require.Equal(t, revue.OutcomeAnswered, request(t, desk, restarted, ask).Status, i)
+		}
+	})
+}
+
+// A dismissal that was taken back, into another lot too, is not shown as one; and what was merged and dismissed
+// again is reopened where it is.
+func TestDismissalTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New(nil)
+		desk := plane(store)
+		human := desk.Reviewer(alice)
+		ask := yesNo("Which port should the service use?")
+		one := request(t, desk, agent("a"), ask)
+		_, err := human.Dismiss(t.Context(), one.LotID, revue.Dismissal{Reason: "no"})
+		require.NoError(t, err)
+		two := request(t, desk, agent("b"), ask)
+		_, err = human.Reopen(t.Context(), one.LotID)
+		require.NoError(t, err)
+		_, err = human.Dismiss(t.Context(), two.LotID, revue.Dismissal{Reason: "not yet"})
+		require.NoError(t, err)
+		lot, err := human.Reopen(t.Context(), one.LotID)
+		require.NoError(t, err)
+		require.Equal(t, two.LotID, lot.ID)
+		require.Equal(t, revue.StatusOpen, lot.Status)
+		answer(t, desk, two.LotID, revue.Answer{Value: "yes", Remember: revue.RememberOnce})
+		for _, d := range []*revue.Desk{desk, plane(store)} {
+			three := request(t, d, agent("c"), ask)
+			lot, err = human.Lot(t.Context(), three.LotID)
+			require.NoError(t, err)
+			require.Nil(t, lot.Earlier)
+		}
+	})
+}

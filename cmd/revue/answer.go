@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -139,12 +138,13 @@ func (a *app) writeLot(l revue.Lot, asJSON bool) error {
 	if asJSON {
 		return writeJSON(a.stdout, wireLot(l))
 	}
+	out := a.printer()
 	if l.Status == revue.StatusOpen {
-		_, err := fmt.Fprintf(a.stdout, "%s is open, revision %d\n", term.Line(l.ID, 0), l.Revision)
-		return err
+		out.own("%s is open, revision %d\n", term.Line(l.ID, 0), l.Revision)
+	} else {
+		out.f("%s %s\n", term.Line(l.ID, 0), ending(l))
 	}
-	_, err := fmt.Fprintf(a.stdout, "%s %s\n", term.Line(l.ID, 0), ending(l))
-	return err
+	return out.err
 }
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }

@@ -354,6 +354,9 @@ func (in *inbox) showBeside(ctx context.Context, p *plane, out *printer, l revue
 	}
 }
 
+// shortValue is the longest value, in bytes, that a line to be copied shows.
+const shortValue = 24
+
 // showCommands prints how an open lot is answered.
 func (in *inbox) showCommands(out *printer, l revue.Lot) {
 	answer := "revue answer " + term.Line(l.ID, 0)
@@ -369,7 +372,11 @@ func (in *inbox) showCommands(out *printer, l revue.Lot) {
 		out.own("  answer it: %s VALUE %s\n", answer, seen)
 	}
 	if i := slices.IndexFunc(l.Options, func(o revue.Option) bool { return strings.HasPrefix(o.Value, "-") }); i >= 0 {
-		out.own("  a value with a dash goes last: %s %s -- %s\n", answer, seen, shellWord(l.Options[i].Value))
+		value := shellWord(l.Options[i].Value)
+		if len(value) > shortValue || strings.Contains(value, "  ") {
+			value = "VALUE" // it would run on into a row of the terminal that looks like a line of its own
+		}
+		out.own("  a value with a dash goes last: %s %s -- %s\n", answer, seen, value)
 	}
 }
 

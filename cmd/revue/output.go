@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/revuehq/revue"
 	"github.com/revuehq/revue/internal/term"
@@ -141,8 +142,11 @@ func broken(line string, width int) string {
 	rest := strings.Repeat(" ", min(len(line)-len(strings.TrimLeft(line, " ")), width/4)) + term.Bar
 	var b strings.Builder
 	at := 0
-	for _, r := range line {
+	for i, r := range line {
 		n := columns(r)
+		if n == 1 && strings.HasPrefix(line[i+utf8.RuneLen(r):], "\ufe0f") {
+			n = 2 // drawn as an emoji
+		}
 		if at+n > width && r != '\n' {
 			b.WriteString("\n" + rest)
 			at = len(rest)

@@ -107,7 +107,7 @@ func (a *app) explain(out *printer, e revue.Explanation) {
 		if u.Reused != nil {
 			how, at = "reused", u.Reused.At
 		}
-		out.own("    %s  asked %s, %s %s  %s\n", term.Line(u.ID, 0), stamp(u.CreatedAt), how, stamp(at), term.Line(u.Agent, 100))
+		out.f("    %s  asked %s, %s %s  %s\n", term.Line(u.ID, 0), stamp(u.CreatedAt), how, stamp(at), term.Line(u.Agent, 100))
 	}
 	if e.Live {
 		out.own("  correct it: revue correct %s wrong|too_broad|only_this_repo|ask_next_time|expires_after WHEN%s\n", term.Line(d.ID, 0), a.flags())
