@@ -528,3 +528,44 @@ func TestDismissalTakenBack(t *testing.T) {
 		}
 	})
 }
+
+// A purged dismissal is shown by no desk, whether it followed the journal or has just started.
+func TestPurgedDismissalIsNotShown(t *testing.T) {
+	for _, fresh := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			store := memstore.New(nil)
+			desk := plane(store)
+			ask := yesNo("Which port should the service use?")
+			o := request(t, desk, agent("a"), ask)
+			_, err := desk.Reviewer(alice).Dismiss(t.Context(), o.LotID, revue.Dismissal{Reason: "no"})
+			require.NoError(t, err)
+			require.NoError(t, desk.Admin(alice).Purge(t.Context(), o.LotID))
+			if fresh {
+				desk = plane(store)
+			}
+			lot, err := desk.Reviewer(alice).Lot(t.Context(), request(t, desk, agent("b"), ask).LotID)
+			require.NoError(t, err)
+			require.Nil(t, lot.Earlier)
+		})
+	}
+}
+
+// A notice that was handed over while the process was told to stop is not sent again by the next one.
+func TestStopWhileANoticeIsSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New(nil)
+		ctx, stop := context.WithCancel(t.Context())
+		n := &told{}
+		stopping := revue.NotifierFunc(func(ctx context.Context, notice revue.Notice) error {
+			stop()
+			return n.Notify(ctx, notice)
+		})
+		desk := withNotifier(store, stopping)
+		request(t, desk, agent("a"), yesNo("Which port should the service use?"))
+		require.NoError(t, desk.Run(ctx))
+		require.Len(t, n.notices(), 1)
+		running(t, withNotifier(store, n))
+		time.Sleep(5 * time.Minute) //nolint:forbidigo // fake time
+		require.Len(t, n.notices(), 1)
+	})
+}

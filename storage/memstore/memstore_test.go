@@ -2,6 +2,7 @@ package memstore_test
 
 import (
 	"context"
+	"math"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -75,4 +76,20 @@ func BenchmarkUpdate(b *testing.B) {
 			return tx.PutDecision(revue.Decision{ID: strconv.Itoa(n), Seq: revue.Seq(n), Key: strconv.Itoa(n)})
 		}))
 	}
+}
+
+// Nothing comes after the greatest number there is.
+func TestAfterTheGreatest(t *testing.T) {
+	s := memstore.New(nil)
+	require.NoError(t, s.Update(t.Context(), "w", func(tx revue.Tx) error {
+		return tx.PutLot(revue.Lot{ID: "lot_1", Seq: 1})
+	}))
+	require.NoError(t, s.View(t.Context(), "w", func(tx revue.Tx) error {
+		for after, want := range map[revue.Seq]int{0: 1, 1: 0, math.MaxInt64 - 1: 0, math.MaxInt64: 0} {
+			found, err := tx.FindLots(revue.LotQuery{After: after})
+			require.NoError(t, err)
+			require.Len(t, found, want, "after %d", after)
+		}
+		return nil
+	}))
 }
