@@ -165,6 +165,11 @@ func (d Decision) FreshnessAt(now time.Time) Freshness {
 	}
 }
 
+// question returns what a [Memory] compares of the decision.
+func (d Decision) question() Question {
+	return Question{Text: d.Question, Options: d.Options, Concepts: d.Concepts, Files: d.Files, Repo: d.Repo}
+}
+
 // Scope returns where the decision was made.
 func (d Decision) Scope() Scope {
 	return Scope{Concepts: d.Concepts, Files: d.Files, Repo: d.Repo}

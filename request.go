@@ -415,8 +415,7 @@ func (d *Desk) referred(t *tx, p placement) (AskRecord, error) {
 	if rec.Key == p.key {
 		return rec, nil
 	}
-	theirs := Question{Text: rec.Question, Options: rec.Options, Concepts: rec.Scope.Concepts, Files: rec.Scope.Files, Repo: rec.Repo}
-	switch d.memory.Same(theirs, p.query().Question()).Verdict {
+	switch d.memory.Same(rec.question(), p.query().Question()).Verdict {
 	case VerdictSame, VerdictLikely:
 		return rec, nil
 	}

@@ -316,7 +316,9 @@ func (d *Desk) joins(dec Decision, lot Lot, now time.Time) (Decision, bool) {
 func (d *Desk) closest(dec Decision, q Question) Verdict {
 	best := VerdictNone
 	for _, text := range dec.wordings() {
-		v := d.memory.Same(Question{Text: text, Options: dec.Options, Concepts: dec.Concepts, Files: dec.Files, Repo: dec.Repo}, q).Verdict
+		asked := dec.question()
+		asked.Text = text
+		v := d.memory.Same(asked, q).Verdict
 		if v == VerdictSame || v == VerdictLikely && best != VerdictSame || best == VerdictNone {
 			best = v
 		}
@@ -394,10 +396,7 @@ func (d *Desk) superseded(old, dec Decision, now time.Time) bool {
 	if !old.Live() || !old.Scope().equal(dec.Scope()) {
 		return false
 	}
-	same := d.memory.Same(
-		Question{Text: old.Question, Options: old.Options, Concepts: old.Concepts, Files: old.Files, Repo: old.Repo},
-		Question{Text: dec.Question, Options: dec.Options, Concepts: dec.Concepts, Files: dec.Files, Repo: dec.Repo},
-	).Verdict == VerdictSame || old.Key == dec.Key
+	same := d.memory.Same(old.question(), dec.question()).Verdict == VerdictSame || old.Key == dec.Key
 	fresh := old.FreshnessAt(now)
 	return same && (old.Answer != dec.Answer || old.FreeText != dec.FreeText ||
 		old.Stands(VerbAskNextTime) || fresh == Expired || fresh == Stale)
@@ -409,7 +408,7 @@ func (d *Desk) pinOf(dec Decision, now time.Time) func(AskRecord) []Match {
 		if !dec.Live() {
 			return nil
 		}
-		c := d.memory.Same(Question{Text: dec.Question, Options: dec.Options, Concepts: dec.Concepts, Files: dec.Files, Repo: dec.Repo}, a.question())
+		c := d.memory.Same(dec.question(), a.question())
 		reason := "just decided beside this question"
 		if c.Differs != "" {
 			reason += "; differs in " + c.Differs
