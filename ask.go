@@ -255,7 +255,7 @@ type Outcome struct {
 	Trace      string           `json:"trace,omitempty"`
 	RetryAfter time.Duration    `json:"-"` // of pending: when calling again makes sense
 
-	claim string // of an approval: the call that got it
+	Claim string `json:"claim,omitempty"` // of an approval: the call that got it, for [Returner] alone
 }
 
 // CorrectionGuide tells a caller how a human corrects the decision an outcome came from.

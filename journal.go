@@ -30,6 +30,8 @@ const (
 	EventContextRemoved     EventKind = "context.removed"     // Ref: the item
 	EventTokenCreated       EventKind = "token.created"       // Ref: the token
 	EventTokenRevoked       EventKind = "token.revoked"       // Ref: the token
+	EventMemberAdded        EventKind = "member.added"        // Ref: the member
+	EventMemberRemoved      EventKind = "member.removed"      // Ref: the member
 	EventPurged             EventKind = "purged"              // Ref: what was blanked
 )
 
@@ -58,7 +60,7 @@ type Event struct {
 	Decision string    `json:"decision,omitempty"`
 	Verb     Verb      `json:"verb,omitempty"`
 	Ref      string    `json:"ref,omitempty"`
-	Actor    string    `json:"actor,omitempty"` // id of the credential
+	Actor    string    `json:"actor,omitempty"` // id of the credential or the member
 	Via      string    `json:"via,omitempty"`
 	Digest   string    `json:"digest,omitempty"` // SHA-256 of what was written, hex
 	Prev     string    `json:"prev,omitempty"`   // Hash of the event before

@@ -56,6 +56,7 @@ type Lot struct {
 	DecisionID string    `json:"decisionId,omitempty"`
 	ReceiptID  string    `json:"receiptId,omitempty"`
 	Claims     []string  `json:"claims,omitempty"`     // approvals: the calls that got the outcome
+	Calls      []string  `json:"calls,omitempty"`      // approvals: the calls with an id that wait for it
 	Collected  bool      `json:"collected,omitempty"`  // approvals: by a call that came after the end
 	MergedInto string    `json:"mergedInto,omitempty"` // the open lot that took its asks when it was reopened
 	Caller     string    `json:"caller,omitempty"`     // approvals: whose call it is
@@ -343,6 +344,24 @@ func (l Lot) claim(id string, parked bool, now time.Time) (Lot, bool) {
 	l.Claims = append(slices.Clip(l.Claims), id)
 	l.Collected = !parked
 	return l, true
+}
+
+// maxCalls bounds how many calls an approval remembers; the oldest are forgotten.
+const maxCalls = 64
+
+// awaitedBy returns the lot with a call noted as one that waits for it, and whether that is news.
+func (l Lot) awaitedBy(call string) (Lot, bool) {
+	if call == "" || slices.Contains(l.Calls, call) {
+		return l, false
+	}
+	l.Calls = append(slices.Clip(l.Calls), call)
+	l.Calls = l.Calls[max(0, len(l.Calls)-maxCalls):]
+	return l, true
+}
+
+// hasCall reports whether a call waits for the lot, or has its outcome.
+func (l Lot) hasCall(call string) bool {
+	return call != "" && (slices.Contains(l.Calls, call) || slices.Contains(l.Claims, call))
 }
 
 // unclaim takes back a claim whose outcome did not reach its caller.

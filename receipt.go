@@ -14,6 +14,10 @@ const (
 	recordToken     = "token"      // in workspace "", by token id
 	recordSecret    = "token-hash" // in workspace "", hash of a secret to token id
 	recordNotifier  = "notifier"   // by the notifier's name
+	recordMember    = "member"     // by member id
+	recordUsed      = "token-used" // by token id: when it was last used
+	recordCall      = "call"       // by the digest of a human and the id of a call
+	recordKey       = "key"        // in workspace "", by key id: what signs receipts
 	recordNoted     = "noted"      // by what the journal says once: an event kind and a token id
 )
 

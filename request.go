@@ -175,7 +175,7 @@ func (c *decider) Returned(ctx context.Context, o Outcome, err error) error {
 	if err == nil {
 		return c.desk.returns.mark(ctx, c.desk, c.agent, o.AskID)
 	}
-	if o.claim == "" {
+	if o.Claim == "" {
 		return nil // a decision: it counts as returned when it is said to be
 	}
 	return c.desk.update(ctx, c.agent.Workspace, func(t *tx) error {
@@ -187,7 +187,7 @@ func (c *decider) Returned(ctx context.Context, o Outcome, err error) error {
 		if err != nil {
 			return err
 		}
-		return t.PutLot(lot.unclaim(o.claim))
+		return t.PutLot(lot.unclaim(o.Claim))
 	})
 }
 
@@ -709,7 +709,10 @@ func (d *Desk) reused(ctx context.Context, agent Agent, rec AskRecord) (Outcome,
 		o.Receipt = &r
 		return err
 	})
-	return o, err
+	if err != nil {
+		return Outcome{}, err
+	}
+	return d.signedOutcome(ctx, o), nil
 }
 
 // guide tells how a human corrects a decision.
@@ -823,7 +826,7 @@ var errReleased = errors.New("the answer was withdrawn")
 // wait for the calls that were parked on it.
 func (d *Desk) deliver(ctx context.Context, agent Agent, at standing, parked bool) (Outcome, bool, error) {
 	if at.lot.Kind == KindApproval {
-		if !parked && !at.graced && at.now.Sub(at.lot.endedAt()) < claimGrace {
+		if !parked && !at.graced && !at.lot.hasCall(agent.Call) && at.now.Sub(at.lot.endedAt()) < claimGrace {
 			if d.drained() {
 				return d.pending(at.ask), true, nil
 			}
@@ -838,13 +841,13 @@ func (d *Desk) deliver(ctx context.Context, agent Agent, at standing, parked boo
 			return Outcome{}, false, err
 		}
 	}
-	return outcome(agent.Workspace, at), true, nil
+	return d.signedOutcome(ctx, outcome(agent.Workspace, at)), true, nil
 }
 
 // outcome is what a call is told of an ended lot.
 func outcome(workspace string, at standing) Outcome {
 	lot := at.lot
-	o := Outcome{AskID: at.ask.ID, LotID: lot.ID, Receipt: at.receipt, Trace: trace(workspace, lot.Seq), claim: at.claim}
+	o := Outcome{AskID: at.ask.ID, LotID: lot.ID, Receipt: at.receipt, Trace: trace(workspace, lot.Seq), Claim: at.claim}
 	switch {
 	case lot.Answer != nil:
 		o.Status = OutcomeAnswered
@@ -871,6 +874,12 @@ func (d *Desk) approval(ctx context.Context, agent Agent, ask Ask, deadline time
 			if at, err = t.card(p); err == nil && at.ask.ID == "" {
 				at, err = d.openLot(t, p.record(t.ids.new("ask_"), t.now), ask, agent.caller(), nil, nil)
 			}
+			if err != nil || at.lot.Status != StatusOpen {
+				return err
+			}
+			if lot, news := at.lot.awaitedBy(agent.Call); news {
+				at.lot, err = lot, t.PutLot(lot)
+			}
 			return err
 		})
 		if err != nil {
@@ -892,12 +901,16 @@ func (t *tx) card(p placement) (standing, error) {
 	if err != nil {
 		return standing{}, err
 	}
-	i := slices.IndexFunc(lots, func(l Lot) bool { return l.Caller == p.agent.caller() })
+	// A call that is tried again is about the card it waited for, whatever came later.
+	i := slices.IndexFunc(lots, func(l Lot) bool { return l.Caller == p.agent.caller() && l.hasCall(p.agent.Call) })
+	if i < 0 {
+		i = slices.IndexFunc(lots, func(l Lot) bool { return l.Caller == p.agent.caller() })
+	}
 	if i < 0 {
 		return standing{}, nil
 	}
 	lot := lots[i].At(t.now)
-	if _, free := lot.claim("", false, t.now); lot.Status != StatusOpen && !free || lot.Purged {
+	if _, free := lot.claim(p.agent.Call, lot.hasCall(p.agent.Call), t.now); lot.Status != StatusOpen && !free || lot.Purged {
 		return standing{}, nil
 	}
 	asks, err := t.FindAsks(AskQuery{Lot: lot.ID, Limit: 1})
@@ -914,8 +927,10 @@ func (d *Desk) claim(ctx context.Context, agent Agent, rec AskRecord, parked boo
 		if at, err = t.standing(rec); err != nil {
 			return err
 		}
-		at.claim = t.ids.new("clm_")
-		lot, ok := at.lot.claim(at.claim, parked, t.now)
+		if at.claim = agent.Call; at.claim == "" {
+			at.claim = t.ids.new("clm_")
+		}
+		lot, ok := at.lot.claim(at.claim, parked || at.lot.hasCall(agent.Call), t.now)
 		if !ok {
 			return errClaimed
 		}

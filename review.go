@@ -155,31 +155,27 @@ func (t *tx) whole(id string) (Lot, error) {
 // Answer implements [Reviewer].
 func (r *reviewer) Answer(ctx context.Context, lotID string, a Answer) (Lot, error) {
 	by := r.who()
-	var out Lot
-	err := r.update(ctx, func(t *tx) error {
+	return r.lotOnce(ctx, "answer", []any{lotID, a}, func(t *tx) (Lot, error) {
 		lot, err := t.whole(lotID)
 		if err != nil {
-			return err
+			return lot, err
 		}
 		a, err := a.normalized(lot)
 		if err != nil {
-			return err
+			return lot, err
 		}
 		if lot.answeredSo(a, by) {
-			out = lot
-			return nil
+			return lot, nil
 		}
 		if lot.Status != StatusOpen {
-			return lot.conflict()
+			return lot, lot.conflict()
 		}
 		settled, rest, err := lot.split(lot.Asks, a.Seen, a.Members)
 		if err != nil {
-			return err
+			return lot, err
 		}
-		out, err = r.desk.settle(t, lot, a, by, settled, rest)
-		return err
+		return r.desk.settle(t, lot, a, by, settled, rest)
 	})
-	return out, err
 }
 
 // settle writes an answer: the lot, what is remembered of it, and the asks that are not settled by it.
@@ -441,92 +437,86 @@ func (d *Desk) moveOn(t *tx, from Lot, rest []AskRecord, pins func(AskRecord) []
 // Dismiss implements [Reviewer].
 func (r *reviewer) Dismiss(ctx context.Context, lotID string, d Dismissal) (Lot, error) {
 	by := r.who()
-	var out Lot
-	err := r.update(ctx, func(t *tx) error {
+	return r.lotOnce(ctx, "dismiss", []any{lotID, d}, func(t *tx) (Lot, error) {
 		d, err := d.normalized()
 		if err != nil {
-			return err
+			return Lot{}, err
 		}
 		lot, err := t.whole(lotID)
 		if err != nil {
-			return err
+			return lot, err
 		}
 		if was := lot.Dismissed; was != nil && was.By == by && was.Reason == d.Reason {
-			out = lot
-			return nil
+			return lot, nil
 		}
 		settled, rest, err := lot.split(lot.Asks, d.Seen, d.Members)
 		if err != nil && lot.Status == StatusOpen && lot.Kind == KindDecision {
-			return err
+			return lot, err
 		}
 		if lot, err = lot.dismiss(d, by, len(settled), t.now); err != nil {
-			return err
+			return lot, err
 		}
-		if out, err = t.close(lot, settled, Event{Kind: EventLotDismissed}, Receipt{}, by); err != nil {
-			return err
+		out, err := t.close(lot, settled, Event{Kind: EventLotDismissed}, Receipt{}, by)
+		if err != nil {
+			return lot, err
 		}
-		return r.desk.moveOn(t, out, rest, func(AskRecord) []Match { return nil })
+		return out, r.desk.moveOn(t, out, rest, func(AskRecord) []Match { return nil })
 	})
-	return out, err
 }
 
 // Reopen implements [Reviewer].
 func (r *reviewer) Reopen(ctx context.Context, lotID string) (Lot, error) {
 	by := r.who()
-	var out Lot
-	err := r.update(ctx, func(t *tx) error {
+	return r.lotOnce(ctx, "reopen", lotID, func(t *tx) (Lot, error) {
 		lot, err := t.whole(lotID)
 		if err != nil {
-			return err
+			return lot, err
 		}
 		for lot.MergedInto != "" { // it is where its asks are
 			if lot, err = t.whole(lot.MergedInto); err != nil {
-				return err
+				return lot, err
 			}
 		}
 		if lot.reopened() || lot.ID != lotID && lot.Status != StatusDismissed {
-			out = lot
-			return nil
+			return lot, nil
 		}
 		reopened, err := lot.reopen(t.now)
 		if err != nil {
-			return err
+			return lot, err
 		}
 		open, err := t.FindLots(LotQuery{Status: StatusOpen, Kind: KindDecision, Key: lot.Key})
 		if err != nil {
-			return err
+			return lot, err
 		}
 		for _, into := range open {
 			if slices.ContainsFunc(lot.Asks, func(a AskRecord) bool { return into.fits(a.Scope) }) {
-				return r.desk.merge(t, lot, into.ID, by, &out)
+				return r.desk.merge(t, lot, into.ID, by)
 			}
 		}
 		if _, err := t.append(Event{Kind: EventLotReopened, Lot: lot.ID, Asks: askIDs(lot.Asks), Actor: by.ID, Via: by.Via, Digest: reopened.digest()}); err != nil {
-			return err
+			return lot, err
 		}
 		if err := t.PutLot(reopened); err != nil {
-			return err
+			return lot, err
 		}
 		for _, a := range lot.Asks {
 			a.ReturnedAt = time.Time{} // what was returned is taken back
 			if err := t.PutAsk(a); err != nil {
-				return err
+				return lot, err
 			}
 		}
-		out, err = t.whole(lot.ID)
-		return err
+		return t.whole(lot.ID)
 	})
-	return out, err
 }
 
 // merge moves the asks of a dismissed lot into the open one that asks the same. An ask that does not fit
 // there goes where a new one would.
-func (d *Desk) merge(t *tx, from Lot, intoID string, by Who, out *Lot) error {
+func (d *Desk) merge(t *tx, from Lot, intoID string, by Who) (Lot, error) {
 	var rest []AskRecord
 	var moved []AskRecord
 	into, err := t.Lot(intoID)
 	if err != nil {
-		return err
+		return from, err
 	}
 	for _, a := range from.Asks {
 		a.ReturnedAt = time.Time{} // what was returned is taken back
@@ -543,27 +533,26 @@ func (d *Desk) merge(t *tx, from Lot, intoID string, by Who, out *Lot) error {
 		}
 		into, a = into.joined(a, c, t.now)
 		if err := t.PutAsk(a); err != nil {
-			return err
+			return from, err
 		}
 		moved = append(moved, a)
 	}
 	if err := t.PutLot(into); err != nil {
-		return err
+		return from, err
 	}
 	from.MergedInto, from.AskCount = into.ID, 0
 	if err := t.PutLot(from); err != nil {
-		return err
+		return from, err
 	}
 	if len(moved) > 0 {
 		if _, err := t.append(Event{Kind: EventAskMoved, Lot: into.ID, Ref: from.ID, Asks: askIDs(moved), Actor: by.ID, Via: by.Via}); err != nil {
-			return err
+			return from, err
 		}
 	}
 	if err := d.moveOn(t, from, rest, func(AskRecord) []Match { return nil }); err != nil {
-		return err
+		return from, err
 	}
-	*out, err = t.whole(into.ID)
-	return err
+	return t.whole(into.ID)
 }
 
 // Decisions implements [Reviewer].
@@ -690,31 +679,40 @@ func (r *reviewer) Correct(ctx context.Context, c Correction) (Decision, error) 
 	by := r.who()
 	var out Decision
 	err := r.update(ctx, func(t *tx) error {
-		dec, err := t.Decision(c.DecisionID)
-		if err != nil {
-			return notFound(err, c.DecisionID, "decision")
+		ref, before, err := r.human.once(t, "correct", []any{c, c.After}, func() (string, error) {
+			var err error
+			out, err = t.correct(c, by)
+			return out.ID, err
+		})
+		if err == nil && before {
+			out, err = t.Decision(ref)
+			out = out.shown()
 		}
-		c, err := c.normalized(t.now)
-		if err != nil {
-			return err
-		}
-		c.ID, c.By, c.At = t.ids.new("cor_"), by, t.now
-		changed, err := dec.corrected(c)
-		if err != nil {
-			return err
-		}
-		out = changed.shown()
-		if len(changed.Corrections) == len(dec.Corrections) {
-			return nil
-		}
-		if _, err := t.append(Event{
-			Kind: EventDecisionCorrected, Decision: dec.ID, Verb: c.Verb, Ref: c.ID, Actor: by.ID, Via: by.Via, Digest: c.digest(),
-		}); err != nil {
-			return err
-		}
-		return t.PutDecision(changed)
+		return err
 	})
 	return out, err
+}
+
+// correct appends a correction to its decision.
+func (t *tx) correct(c Correction, by Who) (Decision, error) {
+	dec, err := t.Decision(c.DecisionID)
+	if err != nil {
+		return dec, notFound(err, c.DecisionID, "decision")
+	}
+	if c, err = c.normalized(t.now); err != nil {
+		return dec, err
+	}
+	c.ID, c.By, c.At = t.ids.new("cor_"), by, t.now
+	changed, err := dec.corrected(c)
+	if err != nil || len(changed.Corrections) == len(dec.Corrections) {
+		return changed.shown(), err
+	}
+	if _, err := t.append(Event{
+		Kind: EventDecisionCorrected, Decision: dec.ID, Verb: c.Verb, Ref: c.ID, Actor: by.ID, Via: by.Via, Digest: c.digest(),
+	}); err != nil {
+		return dec, err
+	}
+	return changed.shown(), t.PutDecision(changed)
 }
 
 // Events implements [Reviewer].
@@ -825,5 +823,8 @@ func (r *reviewer) Receipt(ctx context.Context, id string) (Receipt, error) {
 		out, err = t.receiptByID(id)
 		return notFound(err, id, "receipt")
 	})
-	return out, err
+	if err != nil {
+		return Receipt{}, err
+	}
+	return r.desk.signed(ctx, out), nil
 }

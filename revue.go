@@ -83,11 +83,18 @@ type Admin interface {
 	Tokens(ctx context.Context) ([]Token, error)
 	// RevokeToken ends a credential for good.
 	RevokeToken(ctx context.Context, id string) (Token, error)
+	// Members returns the people of the human's workspace, by name, those who were removed too.
+	Members(ctx context.Context) ([]Member, error)
+	// RemoveMember ends a member's place in the workspace: every token of theirs is revoked. What they decided stays.
+	RemoveMember(ctx context.Context, id string) (Member, error)
 	// Streams returns the lanes of the inbox, by slug.
 	Streams(ctx context.Context) ([]Stream, error)
 	// Purge blanks the text of a lot, a decision or a context item for good. Digests stay, so the
 	// journal still verifies.
 	Purge(ctx context.Context, id string) error
+	// RotateKey makes a new key that signs receipts from now on, and returns its public part. Earlier keys
+	// stay in the key set, so that what they signed verifies. Desks on the same store follow within a minute.
+	RotateKey(ctx context.Context) (PublicKey, error)
 }
 
 // Plane hands a transport what it needs: it authenticates a bearer token, then binds an identity and a
@@ -99,6 +106,8 @@ type Plane interface {
 	Decider(Agent) Decider
 	Reviewer(Human) Reviewer
 	Admin(Human) Admin
+	// Keys returns the public keys that the receipts of this plane verify with, the newest first.
+	Keys(ctx context.Context) (KeySet, error)
 }
 
 // Agent is who asks. Transports make it from a credential; nothing in it is taken from what an agent
@@ -114,6 +123,9 @@ type Agent struct {
 	// AnyThread says that Thread was made up for this process, so a restarted agent has another
 	// one: approvals are then collected by the credential alone.
 	AnyThread bool `json:"-"`
+	// Call is the id of one call, random and the same each time the call is tried again. It is what makes an approval
+	// that was collected by a call whose answer got lost come back to that call, and to no other. Up to 200 bytes.
+	Call string `json:"-"`
 	// Acknowledges says that the transport calls [Returner] for each outcome. Without it an outcome
 	// counts as returned when Request returns it.
 	Acknowledges bool `json:"-"`
@@ -122,13 +134,17 @@ type Agent struct {
 // Human is who decides. It comes from a human credential, or from the local user of an embedded plane.
 type Human struct {
 	Workspace string `json:"workspace"`
-	ID        string `json:"id"`   // id of the token or member
+	ID        string `json:"id"`   // id of the member, or of the token where it belongs to none
 	Name      string `json:"name"` // shown as decidedBy.name
 	Via       string `json:"via"`  // through what: "web", "cli", "api", "slack", or LocalVia
 
 	// Local says that the human is at the machine of the plane and works on the store directly: no
 	// credential bounds what they may do. Only a program that opened the store itself sets it.
 	Local bool `json:"-"`
+	// Call is the id of one write, the same each time it is tried again: what was done is then not done a second
+	// time, whatever happened since, and its result is what it has become. For another write it is ErrConflict.
+	// It is remembered for a day. Up to 200 bytes.
+	Call string `json:"-"`
 }
 
 // LocalVia marks what was decided on a store opened directly, where no credential was checked.
@@ -145,7 +161,8 @@ type Who struct {
 type Principal struct {
 	TokenID   string
 	Kind      TokenKind
-	Workspace string
+	Workspace string    // its name
+	ExpiresAt time.Time // zero: never
 	Agent     *Agent
 	Human     *Human
 }

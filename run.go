@@ -16,6 +16,7 @@ const (
 	watchRetry  = 50 * time.Millisecond
 	watchSlow   = 5 * time.Second  // the longest pause between two tries to watch
 	sweepIdle   = 30 * time.Second // between two sweeps when nothing happens
+	tidyEvery   = time.Hour
 	sweepGap    = 200 * time.Millisecond
 )
 
@@ -164,9 +165,14 @@ func (s *scanner) scan(ctx context.Context, workspace string) {
 func (d *Desk) sweep(ctx context.Context) {
 	w := d.waiters.add(topic{})
 	defer d.waiters.remove(topic{}, w)
+	var tidied time.Time
 	for {
 		next := sweepIdle
 		all, err := d.workspaces(ctx)
+		tidy := time.Since(tidied) > tidyEvery
+		if tidy {
+			tidied = time.Now()
+		}
 		for _, ws := range all {
 			if err != nil {
 				break
@@ -174,6 +180,9 @@ func (d *Desk) sweep(ctx context.Context) {
 			var in time.Duration
 			if in, err = d.sweepOne(ctx, ws.Name); in > 0 {
 				next = min(next, in)
+			}
+			if err == nil && tidy {
+				err = d.forgetCalls(ctx, ws.Name)
 			}
 		}
 		if err != nil && ctx.Err() == nil {

@@ -28,10 +28,20 @@ type Token struct {
 	Hash      string    `json:"hash,omitempty"`  // only in the store
 	Workspace string    `json:"workspace"`
 	Owner     string    `json:"owner,omitempty"`
+	Member    string    `json:"member,omitempty"` // id of the member it belongs to
 	Label     string    `json:"label,omitempty"`
 	CreatedAt time.Time `json:"createdAt"`
+	UsedAt    time.Time `json:"usedAt,omitzero"` // last use, to the minute
 	ExpiresAt time.Time `json:"expiresAt,omitzero"`
 	RevokedAt time.Time `json:"revokedAt,omitzero"`
+}
+
+// Member is a person of a workspace. The first human token with an owner of that name makes one.
+type Member struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	CreatedAt time.Time `json:"createdAt"`
+	RemovedAt time.Time `json:"removedAt,omitzero"`
 }
 
 // Workspace is the tenant. Nothing crosses it.
@@ -62,4 +72,8 @@ type Receipt struct {
 	Seq            Seq       `json:"seq"`         // the event that recorded it
 	JournalHash    string    `json:"journalHash"` // that event's hash
 	Purged         bool      `json:"purged,omitempty"`
+
+	// JWS is the receipt signed by the plane: the fields above as a JSON Web Signature in compact form (RFC 7515),
+	// with Ed25519 (RFC 8037). It is made when the receipt is returned, and not stored. [KeySet.Verify] checks it.
+	JWS string `json:"jws,omitempty"`
 }

@@ -227,7 +227,8 @@ func (a Agent) normalized() (Agent, error) {
 		a.Thread = a.Credential
 	}
 	a.Repo = NormalizeRepo(a.Repo)
-	return a, nil
+	a.Call, err = callID(a.Call)
+	return a, err
 }
 
 // caller is who may wait on and collect an approval.

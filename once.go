@@ -1,0 +1,119 @@
+package revue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// callFor is how long the id of a call is remembered.
+const callFor = 24 * time.Hour
+
+// MaxCall bounds the id of a call, in bytes.
+const MaxCall = 200
+
+// callID is the id of a call as it is kept, "" for none.
+func callID(call string) (string, error) {
+	if call == "" {
+		return "", nil
+	}
+	if badText(call) != "" || !shownWhole(call) || len(call) > MaxCall || blank(call) {
+		return "", invalid("call", "the id of a call is up to 200 bytes of plain text")
+	}
+	return "call_" + textDigest(call)[:32], nil
+}
+
+// doneCall is what is kept of a write that had an id.
+type doneCall struct {
+	Digest string    `json:"digest"` // of the operation and what it was given
+	Ref    string    `json:"ref"`    // what it was done to
+	At     time.Time `json:"at"`
+}
+
+// once runs a write, unless the same call of the human has run before: then it says what that was done to. What is
+// written down of the call is committed with what it did.
+func (h Human) once(t *tx, op string, args any, fn func() (ref string, err error)) (ref string, before bool, err error) {
+	call, err := callID(h.Call)
+	if err != nil {
+		return "", false, err
+	}
+	if call == "" {
+		ref, err = fn()
+		return ref, false, err
+	}
+	body, err := json.Marshal(args)
+	if err != nil {
+		return "", false, err
+	}
+	key := textDigest(h.ID + "\n" + call)
+	var done doneCall
+	digest := textDigest(op + "\n" + string(body))
+	err = readJSON(t, recordCall, key, &done)
+	switch {
+	case err == nil && done.Digest != digest:
+		return "", false, &Error{Code: CodeConflict, ID: done.Ref, Message: "the id of this call was used for another one; make a new id for each call"}
+	case err == nil:
+		return done.Ref, true, nil
+	case !errors.Is(err, ErrNotFound):
+		return "", false, err
+	}
+	if ref, err = fn(); err != nil {
+		return "", false, err
+	}
+	return ref, false, putJSON(t, recordCall, key, doneCall{Digest: digest, Ref: ref, At: t.now})
+}
+
+// lotOnce is a write to a lot that is done once for each call.
+func (r *reviewer) lotOnce(ctx context.Context, op string, args any, fn func(*tx) (Lot, error)) (Lot, error) {
+	var out Lot
+	err := r.update(ctx, func(t *tx) error {
+		ref, before, err := r.human.once(t, op, args, func() (string, error) {
+			lot, err := fn(t)
+			out = lot
+			return lot.ID, err
+		})
+		if err == nil && before {
+			out, err = t.whole(ref)
+		}
+		return err
+	})
+	return out, err
+}
+
+// forgetCalls removes the ids of calls that nobody tries again.
+func (d *Desk) forgetCalls(ctx context.Context, workspace string) error {
+	old := func(t *tx) ([]string, error) {
+		all, err := t.ListRecords(recordCall)
+		if err != nil {
+			return nil, err
+		}
+		var keys []string
+		for _, rec := range all {
+			var done doneCall
+			if err := decodeRecord(rec.Value, &done); err != nil {
+				return nil, err
+			}
+			if t.now.Sub(done.At) > callFor {
+				keys = append(keys, rec.Key)
+			}
+		}
+		return keys, nil
+	}
+	var keys []string
+	err := d.view(ctx, workspace, func(t *tx) (err error) {
+		keys, err = old(t)
+		return err
+	})
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	return d.update(ctx, workspace, func(t *tx) error {
+		for _, key := range keys {
+			if err := t.DeleteRecord(recordCall, key); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
