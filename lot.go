@@ -103,11 +103,11 @@ const (
 // Answer is what a human says to a lot. Exactly one of Value and Text is set, or Confirms alone, which
 // takes over that precedent's answer.
 type Answer struct {
-	Value    string   `json:"value,omitempty"`   // the value of an option
-	Text     string   `json:"text,omitempty"`    // free text
-	Note     string   `json:"note,omitempty"`    // added to the answer for the agents
-	Seen     Revision `json:"seen,omitempty"`    // the revision that was on screen
-	Members  []string `json:"members,omitempty"` // asks to settle; nil is all that Seen allows
+	Value    string   `json:"value,omitempty"`  // the value of an option
+	Text     string   `json:"text,omitempty"`   // free text
+	Note     string   `json:"note,omitempty"`   // added to the answer for the agents
+	Seen     Revision `json:"seen,omitempty"`   // the revision that was on screen
+	Members  []string `json:"members,omitzero"` // asks to settle; nil is all that Seen allows
 	Remember Remember `json:"remember,omitempty"`
 	Confirms string   `json:"confirms,omitempty"` // "same decision" as this pinned precedent
 }
@@ -115,8 +115,8 @@ type Answer struct {
 // Dismissal ends a lot without an answer.
 type Dismissal struct {
 	Reason  string   `json:"reason,omitempty"`
-	Seen    Revision `json:"seen,omitempty"`    // as in Answer
-	Members []string `json:"members,omitempty"` // as in Answer
+	Seen    Revision `json:"seen,omitempty"`   // as in Answer
+	Members []string `json:"members,omitzero"` // as in Answer
 }
 
 // LotFilter selects lots for a human. Zero fields select nothing away.

@@ -1,6 +1,7 @@
 package revuetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -231,6 +232,15 @@ func memberCases() []testCase {
 			_, err := w.ada.Answer(w.ctx, l.ID, revue.Answer{Value: "postgres", Seen: l.Revision, Members: []string{l.Asks[0].ID, "ask_unknown"}})
 			code := revue.CodeOf(err)
 			w.check(code == revue.CodeInvalid || code == revue.CodeNotFound, "got %v", err)
+			w.pend(w.agent("first"), first)
+			w.check(w.open().ID == l.ID, "the lot changed")
+		}},
+		{name: "an answer or a dismissal of nobody is refused", run: func(w *world) {
+			l, first, _ := likelyLot(w)
+			_, err := w.ada.Answer(w.ctx, l.ID, revue.Answer{Value: "postgres", Seen: l.Revision, Members: []string{}})
+			w.check(errors.Is(err, revue.ErrInvalid), "members that are empty, not absent: %v", err)
+			_, err = w.ada.Dismiss(w.ctx, l.ID, revue.Dismissal{Seen: l.Revision, Members: []string{}})
+			w.check(errors.Is(err, revue.ErrInvalid), "members that are empty, not absent: %v", err)
 			w.pend(w.agent("first"), first)
 			w.check(w.open().ID == l.ID, "the lot changed")
 		}},

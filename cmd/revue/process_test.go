@@ -40,7 +40,12 @@ func cleanEnv(home string, extra ...string) []string {
 
 // command returns a revue process that is not started yet.
 func command(ctx context.Context, env []string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "revue", args...)
+	return program(ctx, "revue", env, args...)
+}
+
+// program returns a process of one of the programs of TestMain.
+func program(ctx context.Context, name string, env []string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = env
 	return cmd
 }
@@ -67,10 +72,16 @@ type process struct {
 }
 
 // start starts revue and reads its output by lines. It is killed at the end of the test.
-func start(t *testing.T, env []string, args ...string) *process {
+func start(t testing.TB, env []string, args ...string) *process {
+	t.Helper()
+	return startProgram(t, "revue", env, args...)
+}
+
+// startProgram starts one of the programs of TestMain.
+func startProgram(t testing.TB, name string, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{stderr: &lockedBuffer{}, lines: make(chan string, 1024), done: make(chan struct{})}
-	p.cmd = command(context.WithoutCancel(t.Context()), env, args...)
+	p.cmd = program(context.WithoutCancel(t.Context()), name, env, args...)
 	p.cmd.Stderr = p.stderr
 	out, err := p.cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -93,7 +104,7 @@ func start(t *testing.T, env []string, args ...string) *process {
 }
 
 // line returns the next line that contains text.
-func (p *process) line(t *testing.T, text string) string {
+func (p *process) line(t testing.TB, text string) string {
 	t.Helper()
 	timeout := time.After(patience)
 	for {
@@ -110,7 +121,7 @@ func (p *process) line(t *testing.T, text string) string {
 }
 
 // stop sends a signal and returns how the process ended.
-func (p *process) stop(t *testing.T, sig syscall.Signal) error {
+func (p *process) stop(t testing.TB, sig syscall.Signal) error {
 	t.Helper()
 	require.NoError(t, p.cmd.Process.Signal(sig))
 	select {
