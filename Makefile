@@ -10,11 +10,15 @@ MAKEFLAGS += --no-print-directory
 GOLANGCI_LINT_VERSION := v2.15.0
 GOFUMPT_VERSION := v0.12.0
 BENCHSTAT_VERSION := v0.0.0-20260908200009-22c9c6c9d4da
+# npm packages: the validator of the OpenAPI document (MIT), and the Node.js that it runs on.
+REDOCLY_VERSION := 2.77.0
+NODE_VERSION := 22.23.3
 
 BIN := $(CURDIR)/bin
 GOLANGCI_LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
 GOFUMPT := $(BIN)/gofumpt-$(GOFUMPT_VERSION)
 BENCHSTAT := $(BIN)/benchstat-$(BENCHSTAT_VERSION)
+REDOCLY := .cache/openapi/$(REDOCLY_VERSION)-$(NODE_VERSION)
 
 TIMEOUT ?= 20m
 FUZZTIME ?= 30s
@@ -91,6 +95,20 @@ verify: $(GOFUMPT) ## check that what is generated, tidied and formatted is comm
 		if [ "$$before" != "$$after" ]; then echo "go generate changed files: commit what it wrote"; git status --short || true; exit 1; fi
 	@echo "-- imports, dependencies, documents and the tree itself"
 	go test -count=1 -run '^(TestImports|TestImportRules|TestDependencies|TestTree.*|TestDocs.*)$$' .
+	@echo "-- the OpenAPI document, by a validator that is not ours"
+	@$(MAKE) openapi
+
+.PHONY: openapi
+openapi: ## lint transport/revuehttp/openapi.json, where a warning is an error (needs npm)
+	@if command -v npm >/dev/null; then \
+		$(MAKE) $(REDOCLY)/installed && \
+		REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(REDOCLY)/node_modules/node/bin/node \
+			$(REDOCLY)/node_modules/@redocly/cli/bin/cli.js lint --extends=recommended-strict transport/revuehttp/openapi.json; \
+	elif [ "$${REVUE_REQUIRE_ALL:-}" = 1 ]; then \
+		echo "FAILED: the OpenAPI document was not validated: there is no npm, and REVUE_REQUIRE_ALL=1 wants everything checked"; exit 1; \
+	else \
+		echo "!!! LEFT OUT: the OpenAPI document was not validated, since there is no npm. Install npm and run make openapi."; \
+	fi
 
 .PHONY: conformance
 conformance: ## run the official MCP conformance suite against "revue serve" (needs npm)
@@ -121,6 +139,12 @@ $(GOFUMPT):
 
 $(BENCHSTAT):
 	$(call install,golang.org/x/perf/cmd/benchstat@$(BENCHSTAT_VERSION),benchstat)
+
+$(REDOCLY)/installed:
+	@rm -rf .cache/openapi && mkdir -p $(REDOCLY)
+	@echo '{"private":true}' >$(REDOCLY)/package.json
+	cd $(REDOCLY) && npm install --no-save --no-package-lock --no-audit --no-fund --loglevel=error @redocly/cli@$(REDOCLY_VERSION) node@$(NODE_VERSION)
+	@touch $@
 
 # install builds a tool outside of this module and names it by its version.
 define install

@@ -175,17 +175,24 @@ func (a *admin) CreateToken(ctx context.Context, n NewToken) (Token, error) {
 		if err := readJSON(t, recordWorkspace, workspace, &Workspace{}); err != nil {
 			return notFound(err, workspace, "workspace")
 		}
-		out = Token{
+		made := Token{
 			ID: t.ids.new("tok_"), Kind: n.Kind, Hash: textDigest(secret), Workspace: workspace,
 			Owner: n.Owner, Member: member.ID, Label: n.Label, CreatedAt: t.now,
 		}
 		if n.Life > 0 {
-			out.ExpiresAt = t.now.Add(n.Life).Truncate(time.Microsecond)
+			made.ExpiresAt = t.now.Add(n.Life).Truncate(time.Microsecond)
 		}
-		if err := t.PutRecord(recordSecret, out.Hash, []byte(out.ID)); err != nil {
-			return err
+		ref, before, err := a.human.once(t, "token", n, func() (string, error) {
+			if err := t.PutRecord(recordSecret, made.Hash, []byte(made.ID)); err != nil {
+				return "", err
+			}
+			return made.ID, putJSON(t, recordToken, made.ID, made)
+		})
+		if before && ref != made.ID { // else this very call did it, and could not tell
+			err = &Error{Code: CodeConflict, ID: ref, Message: "this call has made the token " + ref + ", whose secret was shown once; revoke it and make another with a new call"}
 		}
-		return putJSON(t, recordToken, out.ID, out)
+		out = made
+		return err
 	})
 	if err != nil {
 		return Token{}, err
@@ -326,6 +333,15 @@ func (d *Desk) Authenticate(ctx context.Context, bearer string) (Principal, erro
 	if err != nil {
 		return Principal{}, err
 	}
+	if tok.Member != "" { // the revocations of a removal that was cut short are still to come
+		gone, err := (&admin{desk: d}).removed(ctx, tok.Workspace, tok.Member)
+		if err != nil {
+			return Principal{}, err
+		}
+		if gone {
+			return Principal{}, errDenied()
+		}
+	}
 	d.noteUse(ctx, tok)
 	p := Principal{TokenID: tok.ID, Kind: tok.Kind, Workspace: tok.Workspace, ExpiresAt: tok.ExpiresAt}
 	name := tok.name()
@@ -341,13 +357,14 @@ func (d *Desk) Authenticate(ctx context.Context, bearer string) (Principal, erro
 // event: nobody waits for it. What can't be written down keeps nobody out.
 func (d *Desk) noteUse(ctx context.Context, tok Token) {
 	now := time.Now()
-	last, ok := d.used.Load(tok.ID)
-	if at, is := last.(time.Time); ok && is && now.Sub(at) < usedEvery {
-		return
+	if last, known := d.used.LoadOrStore(tok.ID, now); known {
+		at, ok := last.(time.Time)
+		if ok && now.Sub(at) < usedEvery || !d.used.CompareAndSwap(tok.ID, last, now) {
+			return // it was noted, or another call is about to
+		}
 	}
-	d.used.Store(tok.ID, now)
 	err := d.update(ctx, tok.Workspace, func(t *tx) error {
-		return putJSON(t, recordUsed, tok.ID, t.now.Truncate(usedEvery))
+		return putJSON(t, recordUsed, tok.ID, t.now)
 	})
 	if err != nil && ctx.Err() == nil {
 		d.log.WarnContext(ctx, "the use of a token was not noted", "token", tok.ID, "err", err)

@@ -128,6 +128,9 @@ func (t *tx) append(e Event) (Event, error) {
 
 func (d *Desk) view(ctx context.Context, workspace string, fn func(*tx) error) error {
 	return d.store.View(ctx, workspace, func(s Tx) error {
+		if err := whole(s, workspace); err != nil {
+			return err
+		}
 		return fn(&tx{Tx: s, workspace: workspace, now: s.Now()})
 	})
 }
@@ -140,6 +143,9 @@ func (d *Desk) update(ctx context.Context, workspace string, fn func(*tx) error)
 		made.rewind()
 		events = nil
 		t := &tx{Tx: s, workspace: workspace, now: s.Now(), ids: &made}
+		if err := whole(s, workspace); err != nil {
+			return err
+		}
 		if err := t.settleExpired(); err != nil {
 			return err
 		}

@@ -1,9 +1,11 @@
 package revue_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +15,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/revuehq/revue/internal/testneed"
 )
 
 // block is one fenced block of a Markdown file.
@@ -149,7 +153,7 @@ func commands(t *testing.T) map[string][]string {
 			out[name] = append(out[name], m[1])
 		}
 		for _, b := range blocks {
-			if b.lang == "sh" {
+			if b.lang == "sh" || b.lang == "sh run" {
 				out[name] = append(out[name], strings.Split(b.text, "\n")...)
 			}
 		}
@@ -229,4 +233,88 @@ func TestDocsProgram(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestDocsShell runs the shell session of each document that has one: its blocks of "sh run", in order, in one shell,
+// with the program in the PATH and a plane on an empty home. The block of JSON or text after one is what it must print,
+// where "…" stands for anything.
+func TestDocsShell(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program: left out by -short")
+	}
+	testneed.Program(t, "bash")
+	testneed.Program(t, "curl")
+	bin := t.TempDir()
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(bin, "revue"), "./cmd/revue").CombinedOutput()
+	require.NoError(t, err, string(out))
+	sessions := 0
+	for name, text := range documents(t) {
+		_, blocks := markdown(name, text)
+		var script strings.Builder
+		var wants []string // by block
+		for i, b := range blocks {
+			if b.lang != "sh run" {
+				continue
+			}
+			want := ""
+			if i+1 < len(blocks) && (blocks[i+1].lang == "json" || blocks[i+1].lang == "text") {
+				want = blocks[i+1].text
+			}
+			wants = append(wants, want)
+			script.WriteString(b.text + "printf '\\n%s\\n' '-- block --'\n")
+		}
+		if len(wants) == 0 {
+			continue
+		}
+		sessions++
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			env := []string{"HOME=" + home, "PATH=" + bin + ":" + os.Getenv("PATH"), "USER=ann"}
+			plane := servedPlane(t, filepath.Join(bin, "revue"), env)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", strings.ReplaceAll(script.String(), "http://127.0.0.1:7433", plane))
+			cmd.Dir, cmd.Env = t.TempDir(), env
+			var out, diag bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &diag
+			require.NoError(t, cmd.Run(), "%s%s", out.String(), diag.String())
+			got := strings.Split(out.String(), "\n-- block --\n")
+			require.Len(t, got, len(wants)+1)
+			for i, want := range wants {
+				if want == "" {
+					continue
+				}
+				parts := strings.Split(strings.TrimSpace(want), "…")
+				for j, p := range parts {
+					parts[j] = regexp.QuoteMeta(p)
+				}
+				require.Regexp(t, "^(?s)"+strings.Join(parts, ".+")+"$", strings.TrimSpace(got[i]))
+			}
+		})
+	}
+	require.Positive(t, sessions, "README.md has a session")
+}
+
+// servedPlane runs a plane and returns its address.
+func servedPlane(t *testing.T, program string, env []string) string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	cmd := exec.CommandContext(ctx, program, "serve", "--addr", "127.0.0.1:0")
+	cmd.Env = env
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		cancel()
+		_ = cmd.Wait()
+	})
+	sc := bufio.NewScanner(out)
+	for sc.Scan() {
+		if at := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(sc.Text()); at != "" {
+			go func() { _, _ = io.Copy(io.Discard, out) }() // ends with the process
+			return at
+		}
+	}
+	require.Fail(t, "the plane did not start")
+	return ""
 }

@@ -46,9 +46,13 @@ func importRules() map[string]importRule {
 
 		"transport/revuemcp": {own: contracts, modules: []string{"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go"}},
 
-		"internal/...": {own: contracts},
-		"cmd/...":      {anything: true},
-		"examples/...": {anything: true},
+		"transport/revuehttp": {own: contracts},
+
+		"internal/...":       {own: contracts},
+		"internal/httpguard": {own: contracts, modules: []string{"golang.org/x/time"}},
+		"internal/telemetry": {own: contracts, modules: []string{"github.com/prometheus/client_golang", "go.opentelemetry.io"}},
+		"cmd/...":            {anything: true},
+		"examples/...":       {anything: true},
 	}
 }
 
@@ -61,7 +65,7 @@ func testsMayImport() importRule {
 		own: []string{"", "internal/...", "memory", "revuetest", "storage/memstore", "storage/sqlite", "storage/storagetest"},
 		modules: []string{
 			"github.com/stretchr/testify", "go.uber.org/goleak", "pgregory.net/rapid",
-			"github.com/rogpeppe/go-internal", goSDK,
+			"github.com/rogpeppe/go-internal", "github.com/go-jose/go-jose", goSDK, "github.com/google/jsonschema-go",
 		},
 	}
 }

@@ -66,7 +66,7 @@ func (s *KeySet) UnmarshalJSON(b []byte) error {
 	}
 	out := KeySet{}
 	for _, k := range in.Keys {
-		if k.KeyType != "OKP" || k.Curve != "Ed25519" {
+		if k.KeyType != "OKP" || k.Curve != "Ed25519" || k.Use != "" && k.Use != "sig" || k.Algorithm != "" && k.Algorithm != jwsAlgorithm {
 			continue
 		}
 		x, err := unb64(k.X)
@@ -126,6 +126,9 @@ func (s KeySet) Verify(jws string) (Receipt, error) {
 	if err := json.Unmarshal(raw[0], &h); err != nil {
 		return bad("is malformed", err)
 	}
+	if again, err := json.Marshal(h); err != nil || !bytes.Equal(again, raw[0]) {
+		return bad("is not one of a revue plane: its header has what none has", err)
+	}
 	if h.Algorithm != jwsAlgorithm || h.Type != jwsType || len(h.Critical) > 0 {
 		return bad("is not one of a revue plane", nil)
 	}
@@ -139,6 +142,10 @@ func (s KeySet) Verify(jws string) (Receipt, error) {
 	var r Receipt
 	if err := json.Unmarshal(raw[1], &r); err != nil {
 		return bad("is malformed", err)
+	}
+	// What is returned is all that was signed: no member twice, none that this program does not know.
+	if again, err := json.Marshal(r); err != nil || !bytes.Equal(again, raw[1]) {
+		return bad("has what this program does not know; take a newer revue", err)
 	}
 	return r, nil
 }

@@ -187,6 +187,9 @@ func (c *decider) Returned(ctx context.Context, o Outcome, err error) error {
 		if err != nil {
 			return err
 		}
+		if call, err := callID(o.Claim); err == nil {
+			lot = lot.unclaim(call) // the caller may know its call by nothing but the id it gave it
+		}
 		return t.PutLot(lot.unclaim(o.Claim))
 	})
 }

@@ -715,15 +715,32 @@ func (t *tx) correct(c Correction, by Who) (Decision, error) {
 	return changed.shown(), t.PutDecision(changed)
 }
 
+// Journal implements [Reviewer].
+func (r *reviewer) Journal(ctx context.Context, after Seq, limit int) (events []Event, next Seq, err error) {
+	err = r.view(ctx, func(t *tx) (err error) {
+		events, next = []Event{}, after
+		if after < 0 {
+			head, err := t.Head()
+			next = head.Seq
+			return err
+		}
+		found, err := t.Events(after, pageSize(limit))
+		if len(found) > 0 {
+			events, next = found, found[len(found)-1].Seq
+		}
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return events, next, nil
+}
+
 // Events implements [Reviewer].
 func (r *reviewer) Events(ctx context.Context, after Seq) iter.Seq2[Event, error] {
 	err := r.ready()
 	if err == nil && after < 0 {
-		err = r.view(ctx, func(t *tx) error {
-			head, err := t.Head()
-			after = head.Seq
-			return err
-		})
+		_, after, err = r.Journal(ctx, FromNow, 0)
 	}
 	return func(yield func(Event, error) bool) {
 		if err != nil {

@@ -60,6 +60,10 @@ type Reviewer interface {
 	// ends. FromNow yields what is committed after the call of Events. No transaction is held while
 	// the consumer runs. A failure, the end of ctx among them, is yielded once, as the last pair.
 	Events(ctx context.Context, after Seq) iter.Seq2[Event, error]
+	// Journal returns at most limit (default 100, at most 1,000) events after the given number, in order, and what
+	// to give as after for the next ones: the number of the last event returned, else after itself. FromNow returns
+	// no events, and the number of the last one there is.
+	Journal(ctx context.Context, after Seq, limit int) (events []Event, next Seq, err error)
 	// Contexts returns one page of the shared context that has not expired, newest first.
 	Contexts(ctx context.Context, f ContextFilter) (Page[ContextItem], error)
 	// RemoveContext takes a shared note out of circulation.

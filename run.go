@@ -173,6 +173,9 @@ func (d *Desk) sweep(ctx context.Context) {
 		if tidy {
 			tidied = time.Now()
 		}
+		if err == nil && tidy {
+			err = d.forgetCalls(ctx, "")
+		}
 		for _, ws := range all {
 			if err != nil {
 				break
@@ -183,6 +186,9 @@ func (d *Desk) sweep(ctx context.Context) {
 			}
 			if err == nil && tidy {
 				err = d.forgetCalls(ctx, ws.Name)
+			}
+			if errors.Is(err, errHalfImported) {
+				err = nil // it waits for its import, the others do not
 			}
 		}
 		if err != nil && ctx.Err() == nil {
@@ -304,6 +310,9 @@ func (n *dispatch) run(ctx context.Context) {
 func (n *dispatch) workspace(ctx context.Context, workspace string) time.Duration {
 	for {
 		e, ok, err := n.next(ctx, workspace)
+		if errors.Is(err, errHalfImported) {
+			return sweepIdle
+		}
 		var held time.Duration
 		if err == nil && ok {
 			held, err = n.send(ctx, workspace, e)
@@ -418,19 +427,22 @@ func (n *dispatch) start(ctx context.Context, all []Workspace) error {
 			}
 			return putJSON(t, recordNotifier, n.name, cur)
 		})
-		if err != nil {
+		if err != nil && !errors.Is(err, errHalfImported) {
 			return err
 		}
 	}
 	return nil
 }
 
+// cursor reads where the notifier is. What was imported is older than the notifier.
 func (n *dispatch) cursor(t *tx) (notifierCursor, error) {
 	var cur notifierCursor
 	err := readJSON(t, recordNotifier, n.name, &cur)
-	if errors.Is(err, ErrNotFound) {
-		err = nil
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return cur, err
 	}
+	mark, _, err := readImportMark(t)
+	cur.Old = max(cur.Old, mark.Head.Seq)
 	return cur, err
 }
 

@@ -31,7 +31,7 @@ type Token struct {
 	Member    string    `json:"member,omitempty"` // id of the member it belongs to
 	Label     string    `json:"label,omitempty"`
 	CreatedAt time.Time `json:"createdAt"`
-	UsedAt    time.Time `json:"usedAt,omitzero"` // last use, to the minute
+	UsedAt    time.Time `json:"usedAt,omitzero"` // last use; a later one within a minute is not noted
 	ExpiresAt time.Time `json:"expiresAt,omitzero"`
 	RevokedAt time.Time `json:"revokedAt,omitzero"`
 }

@@ -192,10 +192,14 @@ func approvalCases() []testCase {
 			d := w.agent("first")
 			ask := askApproval()
 			ask.Expires = time.Second
-			w.pend(d, ask)
+			out := w.request(d, ask)
+			if w.sys.Lossy && out.Status == revue.OutcomeExpired {
+				return // the first outcome was lost, and this is the second: there is nothing left to collect
+			}
+			w.check(out.Status == revue.OutcomePending, "got %+v", out)
 			w.eventually("the card expires", func() bool { return len(w.lots(revue.StatusOpen)) == 0 })
 			ask.Expires = 0
-			out := w.outcome(d, ask, revue.OutcomeExpired)
+			out = w.outcome(d, ask, revue.OutcomeExpired)
 			w.check(out.Answer != revue.Approved, "got %+v", out)
 			w.pend(d, ask)
 		}},

@@ -35,8 +35,16 @@ type System struct {
 	NoRawText bool
 	// ApprovalsBlock says that an approval waits until it is settled, whatever Ask.Wait says.
 	ApprovalsBlock bool
+	// Lossy says that an outcome may get lost on its way to a caller, who then asks for it again: by then it may have
+	// become another.
+	Lossy bool
 	// CallerIsCredential says that an approval belongs to the credential whatever its thread.
 	CallerIsCredential bool
+
+	// Calls says that Human.Call of the human that Reviewer is given reaches the plane.
+	Calls bool
+	// Keys returns the keys of the plane, which verify its receipts. The cases on signatures are left out where it is nil.
+	Keys func(t *testing.T) revue.KeySet
 
 	// Agents is how many agents ask at once in the cases on concurrency; 0 is 32.
 	Agents int
@@ -109,6 +117,8 @@ func groups() []group {
 		{"lists", listCases()},
 		{"races", raceCases()},
 		{"returned", returnedCases()},
+		{"calls", callCases()},
+		{"receipts", receiptCases()},
 	}
 }
 
@@ -116,6 +126,8 @@ func groups() []group {
 func notLibrary(s System) bool         { return !s.Library }
 func approvalsBlock(s System) bool     { return s.ApprovalsBlock }
 func callerIsCredential(s System) bool { return s.CallerIsCredential }
+func noCalls(s System) bool            { return !s.Calls }
+func noKeys(s System) bool             { return s.Keys == nil }
 
 const (
 	// longWait is for requests that are expected to end by an answer. Whole seconds, and below the
@@ -503,13 +515,13 @@ func (w *world) chain() []revue.Event {
 	return nil
 }
 
-// journal returns what happened up to now, less marks and credentials, and less the acknowledgements, which a
-// transport may send long after their outcome.
+// journal returns what happened up to now, less marks, credentials and the people they make members, and less the
+// acknowledgements, which a transport may send long after their outcome.
 func (w *world) journal() []revue.Event {
 	w.t.Helper()
 	return slices.DeleteFunc(w.chain(), func(e revue.Event) bool {
 		return w.marks[e.Ref] || e.Kind == revue.EventTokenCreated || e.Kind == revue.EventTokenRevoked ||
-			e.Kind == revue.EventAskReturned
+			e.Kind == revue.EventMemberAdded || e.Kind == revue.EventAskReturned
 	})
 }
 

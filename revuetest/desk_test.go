@@ -20,6 +20,13 @@ func system(desk *revue.Desk) revuetest.System {
 		Decider:  func(_ *testing.T, a revue.Agent) revue.Decider { return desk.Decider(a) },
 		Reviewer: func(_ *testing.T, h revue.Human) revue.Reviewer { return desk.Reviewer(h) },
 		Library:  true,
+		Calls:    true,
+		Keys: func(t *testing.T) revue.KeySet {
+			t.Helper()
+			keys, err := desk.Keys(t.Context())
+			require.NoError(t, err)
+			return keys
+		},
 	}
 	if testing.Short() {
 		sys.Rounds = 10

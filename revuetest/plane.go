@@ -142,6 +142,29 @@ func isolationCases() []testCase {
 
 func journalCases() []testCase {
 	return []testCase{
+		{name: "it comes in pages, up to its head", run: func(w *world) {
+			for i := range 5 {
+				w.pend(w.agent("first"), revue.Ask{Question: fmt.Sprintf("Which of the wharfs takes ship %d?", i)})
+			}
+			_, head, err := w.ada.Journal(w.ctx, revue.FromNow, 0)
+			w.need(err, "head")
+			var all []revue.Event
+			for after := revue.Seq(0); ; {
+				page, next, err := w.ada.Journal(w.ctx, after, 2)
+				w.need(err, "page")
+				w.check(len(page) <= 2, "a page of %d events", len(page))
+				if len(page) == 0 {
+					w.check(next == after, "nothing after %d, and next is %d", after, next)
+					break
+				}
+				w.check(next == page[len(page)-1].Seq, "next is %d after event %d", next, page[len(page)-1].Seq)
+				all, after = append(all, page...), next
+			}
+			w.need(revue.VerifyChain(revue.Event{}, all), "verify")
+			w.check(len(all) >= 5 && revue.Seq(len(all)) == head, "%d events in pages, and the last is %d", len(all), head)
+			_, next, err := w.ada.Journal(w.ctx, head+100, 2)
+			w.check(err == nil && next == head+100, "past the head: %d, %v", next, err)
+		}},
 		{name: "the chain verifies and tells of ids, never of text", run: func(w *world) {
 			ask := revue.Ask{
 				Question: "Zanzibar question?", Options: []revue.Option{{Value: "zvalue", Label: "zlabel", Consequence: "zconsequence"}, {Value: "zother", Label: "zother"}},
@@ -480,7 +503,9 @@ func raceCases() []testCase {
 						used = e.Seq
 					}
 				}
-				w.check((out.Status == revue.OutcomeReused) == (used > 0), "round %d: %s, reused at %d", i, out.Status, used)
+				if reused := out.Status == revue.OutcomeReused; reused || !w.sys.Lossy {
+					w.check(reused == (used > 0), "round %d: %s, reused at %d", i, out.Status, used)
+				}
 				w.check(used < withdrawn, "round %d: reused at %d, withdrawn at %d", i, used, withdrawn)
 				for _, l := range w.lots(revue.StatusOpen) {
 					w.settle(l.ID, "no")

@@ -69,10 +69,9 @@ Flags go first where a VALUE begins with a dash, and -- before it.`,
 			case once:
 				ans.Remember = revue.RememberOnce
 			}
-			return a.onStore(cmd.Context(), func(ctx context.Context, p *plane) error {
-				rv := p.Reviewer(a.human())
+			return a.seated(cmd.Context(), func(ctx context.Context, s *seat) error {
 				if len(except) > 0 {
-					l, err := rv.Lot(ctx, args[0])
+					l, err := s.Lot(ctx, args[0])
 					if err != nil {
 						return err
 					}
@@ -80,7 +79,7 @@ Flags go first where a VALUE begins with a dash, and -- before it.`,
 						return err
 					}
 				}
-				l, err := rv.Answer(ctx, args[0], ans)
+				l, err := s.Answer(ctx, args[0], ans)
 				if err != nil {
 					return err
 				}
@@ -118,19 +117,6 @@ func membersWithout(l revue.Lot, seen revue.Revision, except []string) ([]string
 		return nil, misuse("--except leaves nobody to answer")
 	}
 	return members, nil
-}
-
-// onStore runs fn on the database that is there.
-func (a *app) onStore(ctx context.Context, fn func(context.Context, *plane) error) error {
-	p, err := a.open(ctx)
-	if err != nil {
-		return err
-	}
-	err = fn(ctx, p)
-	if cerr := p.close(); err == nil {
-		err = cerr
-	}
-	return err
 }
 
 // writeLot writes a lot after a human changed it.

@@ -57,9 +57,17 @@ func TestHumanOnly(t *testing.T) {
 		"revue token list":       {},
 		"revue notes":            {"--remove", "ctx_x"},
 		"revue workspace create": {"w"},
+		"revue member remove":    {"mem_x"},
+		"revue export":           {"x.jsonl"},
+		"revue import":           {"x.jsonl"},
+		"revue keys rotate":      {},
+		"revue login":            {"http://127.0.0.1:1"},
+		"revue logout":           {},
 	}
 	looks := map[string]bool{
 		"revue inbox": true, "revue why": true, "revue decisions": true, "revue workspace list": true,
+		"revue whoami": true, "revue member": true, "revue member list": true,
+		"revue keys": true, "revue keys list": true, "revue keys export": true,
 		"revue verify": true, "revue version": true, "revue serve": true, "revue mcp": true, "revue token": true, "revue workspace": true,
 	}
 	a := &app{world: &world{}}
@@ -214,6 +222,15 @@ func TestBroken(t *testing.T) {
 	for l := range strings.Lines(broken(strings.Repeat(" ", 90)+long, 20)) {
 		require.LessOrEqual(t, len(l), 21)
 	}
+}
+
+// TestHarmless shows that nothing of a plane elsewhere acts on the terminal, though no part of it was looked at.
+func TestHarmless(t *testing.T) {
+	var buf bytes.Buffer
+	out := &printer{w: &buf}
+	out.own("%s\tis | 日本\n", "tok_\x1b[2J\u202e\u2066\u2028\u009b")
+	require.NoError(t, out.err)
+	require.Equal(t, `tok_\u{1b}[2J\u{202e}\u{2066}\u{2028}\u{9b}`+"\tis | 日本\n", buf.String())
 }
 
 func TestOpening(t *testing.T) {

@@ -46,8 +46,8 @@ A date is its beginning in UTC. --undo takes an earlier correction back; "revue 
 				return err
 			}
 			c.Note = note
-			return a.onStore(cmd.Context(), func(ctx context.Context, p *plane) error {
-				d, err := p.Reviewer(a.human()).Correct(ctx, c)
+			return a.seated(cmd.Context(), func(ctx context.Context, s *seat) error {
+				d, err := s.Correct(ctx, c)
 				if err != nil {
 					return err
 				}

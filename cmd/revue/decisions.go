@@ -33,8 +33,8 @@ those that match it best. "revue why" tells the whole story of one.`,
 			if limit < 1 {
 				return misuse("--limit: it is 1 or more")
 			}
-			return a.onStore(cmd.Context(), func(ctx context.Context, p *plane) error {
-				found, err := findDecisions(ctx, p.Reviewer(a.human()), f, limit)
+			return a.seated(cmd.Context(), func(ctx context.Context, s *seat) error {
+				found, err := findDecisions(ctx, s, f, limit)
 				if err != nil {
 					return err
 				}
@@ -96,8 +96,8 @@ func (a *app) notesCmd() *cobra.Command {
 		asJSON bool
 	)
 	list := does(func(cmd *cobra.Command, _ []string) error {
-		return a.onStore(cmd.Context(), func(ctx context.Context, p *plane) error {
-			notes, err := allNotes(ctx, p.Reviewer(a.human()))
+		return a.seated(cmd.Context(), func(ctx context.Context, s *seat) error {
+			notes, err := allNotes(ctx, s)
 			if err != nil {
 				return err
 			}
@@ -118,8 +118,8 @@ func (a *app) notesCmd() *cobra.Command {
 		})
 	})
 	take := a.humanOnly(func(cmd *cobra.Command, _ []string) error {
-		return a.onStore(cmd.Context(), func(ctx context.Context, p *plane) error {
-			if err := p.Reviewer(a.human()).RemoveContext(ctx, remove); err != nil {
+		return a.seated(cmd.Context(), func(ctx context.Context, s *seat) error {
+			if err := s.RemoveContext(ctx, remove); err != nil {
 				return err
 			}
 			out := a.printer()

@@ -27,8 +27,8 @@ func (a *app) dismissCmd() *cobra.Command {
 				return misuse("--seen: it is the revision that \"revue inbox\" shows, 1 or more")
 			}
 			d.Seen = revue.Revision(seen)
-			return a.onStore(cmd.Context(), func(ctx context.Context, p *plane) error {
-				l, err := p.Reviewer(a.human()).Dismiss(ctx, args[0], d)
+			return a.seated(cmd.Context(), func(ctx context.Context, s *seat) error {
+				l, err := s.Dismiss(ctx, args[0], d)
 				if err != nil {
 					return err
 				}
@@ -52,8 +52,8 @@ func (a *app) reopenCmd() *cobra.Command {
 		Example: `  revue reopen lot_4k2v…`,
 		Args:    takes(1, 1),
 		RunE: a.humanOnly(func(cmd *cobra.Command, args []string) error {
-			return a.onStore(cmd.Context(), func(ctx context.Context, p *plane) error {
-				l, err := p.Reviewer(a.human()).Reopen(ctx, args[0])
+			return a.seated(cmd.Context(), func(ctx context.Context, s *seat) error {
+				l, err := s.Reopen(ctx, args[0])
 				if err != nil {
 					return err
 				}

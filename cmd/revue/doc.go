@@ -1,7 +1,8 @@
 // Command revue runs a plane of human decisions for AI agents, and is the human's side of it in a terminal.
 //
 //	revue serve               run the plane over HTTP
-//	revue mcp --db PATH       run one for a single agent, over stdio
+//	revue mcp                 serve one agent over stdio, for a plane elsewhere or with one of its own
+//	revue login URL           keep a token for a plane elsewhere
 //	revue inbox               see what agents ask
 //	revue answer LOT VALUE    answer it
 //

@@ -12,17 +12,14 @@ import (
 // kind, and prints what a newcomer needs.
 func (s *serve) greet(ctx context.Context, p *plane, url string) error {
 	h := s.human()
-	if err := s.ownWorkspace(ctx, p, h); err != nil {
-		return err
-	}
 	admin := p.Admin(h)
 	tokens, err := admin.Tokens(ctx)
 	if err != nil {
 		return err
 	}
 	flags := ""
-	if s.db != "" {
-		flags = " --db " + shellWord(s.db)
+	if away, err := s.elsewhere(); s.db != "" || away != "" || err != nil { // else the commands would work there
+		flags = " --db " + shellWord(p.path)
 	}
 	if h.Workspace != defaultWorkspace {
 		flags += " --workspace " + shellWord(h.Workspace)
@@ -48,7 +45,7 @@ func (s *serve) greet(ctx context.Context, p *plane, url string) error {
 	out.own("revue listens on %s\nIts data is in %s\n", url, term.Line(p.path, 0))
 	out.own("\nagent token  %s\nhuman token  %s\n\n", agent.Secret, human.Secret)
 	out.own("They are shown this once. More: revue token create --kind agent%s\n", flags)
-	out.own("The human token is for the JSON API and the web inbox to come; the commands below need none.\n\n")
+	out.own("The human token is for the JSON API and for \"revue login\" on another machine; the commands below need none.\n\n")
 	out.own("Connect an agent:\n\n  claude mcp add --transport http revue %s/mcp --header \"Authorization: Bearer %s\"\n\n", url, agent.Secret)
 	out.own("or in its mcp.json:\n\n  %s\n\n", snippet)
 	out.own("Answer in another terminal:\n\n  revue inbox%s\n  revue answer%s LOT VALUE\n\n", flags, flags)

@@ -14,15 +14,22 @@ import (
 
 // localAgent is the agent at the other end of stdio. No credential tells one from another: they share one.
 func (a *app) localAgent(ctx context.Context) revue.Agent {
+	thread, _ := a.thread()
 	return revue.Agent{
 		Workspace:  a.workspaceName(),
 		Credential: "local",
 		Name:       a.agentName(),
-		Thread:     a.thread(),
+		Thread:     thread,
 		Repo:       a.repo(ctx),
 		Via:        "mcp stdio",
 		AnyThread:  true,
 	}
+}
+
+// remoteAgent is the agent at the other end of stdio, for a plane elsewhere. Who it is the token says.
+func (a *app) remoteAgent(ctx context.Context) revue.Agent {
+	thread, made := a.thread()
+	return revue.Agent{Workspace: a.pinned(), Thread: thread, Repo: a.repo(ctx), Via: "mcp stdio", AnyThread: made}
 }
 
 func (a *app) agentName() string {
@@ -33,16 +40,16 @@ func (a *app) agentName() string {
 	return name
 }
 
-// thread is the answer route: what the environment pins, else one for this process.
-func (a *app) thread() string {
+// thread is the answer route: what the environment pins, else one made up for this process.
+func (a *app) thread() (thread string, made bool) {
 	for _, key := range []string{"REVUE_THREAD_ID", "REVUE_WORKSTREAM_ID"} {
 		if t := strings.TrimSpace(a.env(key)); t != "" {
-			return t
+			return t, false
 		}
 	}
 	var b [12]byte
 	_, _ = rand.Read(b[:]) // it never fails
-	return "stdio-" + hex.EncodeToString(b[:])
+	return "stdio-" + hex.EncodeToString(b[:]), true
 }
 
 // gitWait bounds the look at the git configuration: a server must not start late because of it.
@@ -55,9 +62,35 @@ func (a *app) repo(ctx context.Context) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, gitWait)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "git", "config", "--get", "remote.origin.url").Output()
+	// The configuration alone is read: that works in work trees and submodules, and runs nothing of the repository.
+	cmd := exec.CommandContext(ctx, "git", "config", "-z", "--get-regexp", `^remote\..*\.url$`)
+	cmd.WaitDelay = 100 * time.Millisecond // a child of git that hangs may hold the pipe
+	out, err := cmd.Output()
 	if err != nil { // no git, no repository or no remote: the repo is unknown
 		return ""
 	}
-	return revue.NormalizeRepo(string(out))
+	return revue.NormalizeRepo(remoteURL(string(out)))
+}
+
+// remoteURL picks the remote that a repository is known by: origin, else upstream, else the only one there is.
+func remoteURL(config string) string {
+	urls := map[string]string{}
+	for entry := range strings.SplitSeq(config, "\x00") {
+		key, value, ok := strings.Cut(entry, "\n")
+		name := strings.TrimSuffix(strings.TrimPrefix(key, "remote."), ".url")
+		if _, known := urls[name]; ok && !known { // git fetches from the first of several
+			urls[name] = value
+		}
+	}
+	for _, name := range []string{"origin", "upstream"} {
+		if u, ok := urls[name]; ok {
+			return u
+		}
+	}
+	if len(urls) == 1 {
+		for _, u := range urls {
+			return u
+		}
+	}
+	return ""
 }

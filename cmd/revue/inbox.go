@@ -75,48 +75,39 @@ LOT shows them whole.`,
 }
 
 func (in *inbox) one(ctx context.Context, id string) error {
-	p, err := in.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer p.close() //nolint:errcheck // nothing was written
-	l, err := p.Reviewer(in.human()).Lot(ctx, id)
-	if err != nil {
-		return err
-	}
-	if in.json {
-		return writeJSON(in.stdout, wireLots([]revue.Lot{l}))
-	}
-	out := in.printer()
-	in.show(ctx, p, out, l, limits{})
-	return out.err
+	return in.seated(ctx, func(ctx context.Context, s *seat) error {
+		l, err := s.Lot(ctx, id)
+		if err != nil {
+			return err
+		}
+		if in.json {
+			return writeJSON(in.stdout, wireLots([]revue.Lot{l}))
+		}
+		out := in.printer()
+		in.show(ctx, s, out, l, limits{})
+		return out.err
+	})
 }
 
 func (in *inbox) all(ctx context.Context) error {
-	open := in.open
-	if in.nothingYet() {
-		if !in.watch {
-			return in.list(ctx, nil, nil)
+	nothing := in.nothingYet()
+	if nothing && !in.watch {
+		return in.list(ctx, nil, nil)
+	}
+	return in.seatedAt(ctx, nothing, func(ctx context.Context, s *seat) error {
+		if in.watch {
+			return in.follow(ctx, s)
 		}
-		open = func(ctx context.Context) (*plane, error) { return in.openAny(ctx, true) }
-	}
-	p, err := open(ctx)
-	if err != nil {
-		return err
-	}
-	defer p.close() //nolint:errcheck // nothing was written
-	if in.watch {
-		return in.follow(ctx, p)
-	}
-	lots, err := in.read(ctx, p)
-	if err != nil {
-		return err
-	}
-	return in.list(ctx, p, lots)
+		lots, err := in.read(ctx, s)
+		if err != nil {
+			return err
+		}
+		return in.list(ctx, s, lots)
+	})
 }
 
 // list writes the lots of one reading.
-func (in *inbox) list(ctx context.Context, p *plane, lots []revue.Lot) error {
+func (in *inbox) list(ctx context.Context, s *seat, lots []revue.Lot) error {
 	if in.json {
 		return writeJSON(in.stdout, wireLots(lots))
 	}
@@ -132,26 +123,25 @@ func (in *inbox) list(ctx context.Context, p *plane, lots []revue.Lot) error {
 		if i > 0 {
 			out.f("\n")
 		}
-		in.show(ctx, p, out, l, listed())
+		in.show(ctx, s, out, l, listed())
 	}
 	return out.err
 }
 
 // read returns the selected lots whole. A lot that changes its state while it is read is left out.
-func (in *inbox) read(ctx context.Context, p *plane) ([]revue.Lot, error) {
-	rv := p.Reviewer(in.human())
+func (in *inbox) read(ctx context.Context, s *seat) ([]revue.Lot, error) {
 	f := revue.LotFilter{Stream: in.stream, Limit: 1000}
 	if in.status != "all" {
 		f.Status = revue.Status(in.status)
 	}
 	var lots []revue.Lot
 	for {
-		page, err := rv.Lots(ctx, f)
+		page, err := s.Lots(ctx, f)
 		if err != nil {
 			return nil, err
 		}
 		for _, l := range page.Items {
-			whole, err := rv.Lot(ctx, l.ID)
+			whole, err := s.Lot(ctx, l.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -171,14 +161,14 @@ func (in *inbox) selects(l revue.Lot) bool {
 }
 
 // follow shows the lots there are, and then each change of one, until it is interrupted.
-func (in *inbox) follow(ctx context.Context, p *plane) error {
+func (in *inbox) follow(ctx context.Context, s *seat) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ran := make(chan error, 1)
-	go func() { ran <- p.Run(ctx) }() // it wakes Events at once
+	go func() { ran <- s.run(ctx) }() // it wakes Events at once
 	defer func() { stop(); <-ran }()
 
-	err := in.changes(ctx, p)
+	err := in.changes(ctx, s)
 	if ctx.Err() != nil { // interrupted, as it should end; what was being read does not matter
 		return nil
 	}
@@ -186,22 +176,21 @@ func (in *inbox) follow(ctx context.Context, p *plane) error {
 }
 
 // changes shows what there is and what changes, until ctx ends.
-func (in *inbox) changes(ctx context.Context, p *plane) error {
-	rv := p.Reviewer(in.human())
-	events := rv.Events(ctx, revue.FromNow) // before what there is is read: nothing falls in between
-	lots, err := in.read(ctx, p)
+func (in *inbox) changes(ctx context.Context, s *seat) error {
+	events := s.Events(ctx, revue.FromNow) // before what there is is read: nothing falls in between
+	lots, err := in.read(ctx, s)
 	if err != nil {
 		return err
 	}
 	shown := map[string]revue.Revision{}
 	for _, l := range lots {
 		shown[l.ID] = l.Revision
-		if err := in.change(ctx, p, l, false); err != nil {
+		if err := in.change(ctx, s, l, false); err != nil {
 			return err
 		}
 	}
 	if len(lots) == 0 && !in.json {
-		if err := in.list(ctx, p, nil); err != nil {
+		if err := in.list(ctx, s, nil); err != nil {
 			return err
 		}
 	}
@@ -212,7 +201,7 @@ func (in *inbox) changes(ctx context.Context, p *plane) error {
 		if e.Lot == "" {
 			continue
 		}
-		l, err := rv.Lot(ctx, e.Lot)
+		l, err := s.Lot(ctx, e.Lot)
 		if err != nil {
 			return err
 		}
@@ -228,7 +217,7 @@ func (in *inbox) changes(ctx context.Context, p *plane) error {
 		default:
 			continue
 		}
-		if err := in.change(ctx, p, l, known); err != nil {
+		if err := in.change(ctx, s, l, known); err != nil {
 			return err
 		}
 	}
@@ -236,19 +225,19 @@ func (in *inbox) changes(ctx context.Context, p *plane) error {
 }
 
 // change shows one lot that is new or has changed: whole while it can be answered, else how it ended.
-func (in *inbox) change(ctx context.Context, p *plane, l revue.Lot, known bool) error {
+func (in *inbox) change(ctx context.Context, s *seat, l revue.Lot, known bool) error {
 	if in.json {
 		return writeJSONLine(in.stdout, wireLot(l))
 	}
 	out := in.printer()
 	switch {
 	case l.Status != revue.StatusOpen && known:
-		out.f("%s %s\n\n", l.ID, ending(l))
+		out.f("%s %s\n\n", term.Line(l.ID, 0), ending(l))
 	case known:
 		out.f("changed:\n")
 		fallthrough
 	default:
-		in.show(ctx, p, out, l, listed())
+		in.show(ctx, s, out, l, listed())
 		out.f("\n")
 	}
 	return out.err
@@ -262,7 +251,7 @@ func listed() limits { return limits{question: 8, context: 12, wording: 4, affec
 
 // show prints one lot. All of its text is hostile until term has seen it, and no line of it begins like one of
 // revue's own.
-func (in *inbox) show(ctx context.Context, p *plane, out *printer, l revue.Lot, most limits) {
+func (in *inbox) show(ctx context.Context, s *seat, out *printer, l revue.Lot, most limits) {
 	id, more := term.Line(l.ID, 0), ""
 	if most != (limits{}) {
 		more = "revue inbox " + id + in.flags()
@@ -293,7 +282,7 @@ func (in *inbox) show(ctx context.Context, p *plane, out *printer, l revue.Lot, 
 	for _, r := range l.Asks {
 		showAsk(out, l, r, most.wording, more)
 	}
-	in.showBeside(ctx, p, out, l)
+	in.showBeside(ctx, s, out, l)
 	if l.Status != revue.StatusOpen {
 		out.f("  %s\n", ending(l))
 		return
@@ -319,20 +308,20 @@ func showAffected(out *printer, affected []revue.Affected, most int, more string
 }
 
 // showBeside prints what a human should know beside the card: precedents, other lots, an earlier end.
-func (in *inbox) showBeside(ctx context.Context, p *plane, out *printer, l revue.Lot) {
+func (in *inbox) showBeside(ctx context.Context, s *seat, out *printer, l revue.Lot) {
 	for _, m := range l.Pinned {
-		out.f("  precedent %s (%s, score %.2f): | %s → %s\n", m.DecisionID, m.Freshness, m.Score,
+		out.f("  precedent %s (%s, score %.2f): | %s → %s\n", term.Line(m.DecisionID, 0), m.Freshness, m.Score,
 			term.Line(m.Question, 200), term.Line(answerText(m.Answer, m.AnswerLabel), 200))
 		if m.Reason != "" {
 			out.f("    reason: | %s\n", term.Line(m.Reason, 300))
 		}
 		if l.Status == revue.StatusOpen {
-			out.own("    the same decision: revue answer %s --confirms %s%s\n", l.ID, m.DecisionID, in.flags())
+			out.own("    the same decision: revue answer %s --confirms %s%s\n", term.Line(l.ID, 0), term.Line(m.DecisionID, 0), in.flags())
 		}
 	}
 	for _, r := range l.Related {
-		out.f("  see also %s", r.LotID)
-		if other, err := p.Reviewer(in.human()).Lot(ctx, r.LotID); err == nil {
+		out.f("  see also %s", term.Line(r.LotID, 0))
+		if other, err := s.Lot(ctx, r.LotID); err == nil {
 			out.f(" (%s)", other.Status)
 		}
 		out.f(": | %s", term.Line(r.Question, 200))
@@ -387,16 +376,16 @@ func showAsk(out *printer, l revue.Lot, r revue.AskRecord, most int, more string
 	}
 	switch {
 	case r.Verdict == revue.VerdictLikely:
-		out.f("  %s likely asks the same, %s%s:\n", r.ID, term.Line(r.Agent, 100), from)
+		out.f("  %s likely asks the same, %s%s:\n", term.Line(r.ID, 0), term.Line(r.Agent, 100), from)
 		out.f("%s", term.Block(r.Question, "    ", most, more))
 		if r.Differs != "" {
 			out.f("    differs: | %s\n", term.Line(r.Differs, 300))
 		}
 	case r.Question != l.Question:
-		out.f("  %s asks the same, %s%s:\n", r.ID, term.Line(r.Agent, 100), from)
+		out.f("  %s asks the same, %s%s:\n", term.Line(r.ID, 0), term.Line(r.Agent, 100), from)
 		out.f("%s", term.Block(r.Question, "    ", most, more))
 	default:
-		out.f("  %s asked by %s%s\n", r.ID, term.Line(r.Agent, 100), from)
+		out.f("  %s asked by %s%s\n", term.Line(r.ID, 0), term.Line(r.Agent, 100), from)
 	}
 }
 
@@ -422,7 +411,7 @@ func ending(l revue.Lot) string {
 		s := fmt.Sprintf("answered by %s (%s): %s", term.Line(l.Answer.By.Name, 100), term.Line(l.Answer.By.Via, 60),
 			term.Line(answerText(l.Answer.Value, l.Answer.Label), 400))
 		if l.DecisionID != "" {
-			s += "  " + l.DecisionID
+			s += "  " + term.Line(l.DecisionID, 0)
 		}
 		return s + "  at " + stamp(l.Answer.At)
 	case l.Status == revue.StatusDismissed && l.Dismissed != nil:

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 
 	"github.com/spf13/cobra"
+
+	"github.com/revuehq/revue/internal/telemetry"
 )
 
 // logFlags are the flags of a command that runs for long.
@@ -18,17 +20,19 @@ func (l *logFlags) add(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// logger returns the log that the flags ask for. No secret gets into it.
 func (l *logFlags) logger(w io.Writer) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(l.level)); err != nil {
 		return nil, misuse(fmt.Sprintf("--log-level %s: it is debug, info, warn or error", l.level))
 	}
 	opts := &slog.HandlerOptions{Level: level}
+	w = telemetry.ScrubWriter(w)
 	switch l.format {
 	case "text":
-		return slog.New(slog.NewTextHandler(w, opts)), nil
+		return slog.New(telemetry.Scrub(slog.NewTextHandler(w, opts))), nil
 	case "json":
-		return slog.New(slog.NewJSONHandler(w, opts)), nil
+		return slog.New(telemetry.Scrub(slog.NewJSONHandler(w, opts))), nil
 	default:
 		return nil, misuse(fmt.Sprintf("--log-format %s: it is text or json", l.format))
 	}

@@ -14,7 +14,7 @@ import (
 // later reports whether a command is one that a later version has. Who reads of it should not look for a typing
 // error.
 func later(name string) bool {
-	return slices.Contains([]string{"login", "connect", "doctor", "export", "import"}, name)
+	return slices.Contains([]string{"connect", "doctor"}, name)
 }
 
 // takes checks how many words follow a command. The use of the command says what they are.

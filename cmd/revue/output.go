@@ -122,6 +122,9 @@ func (p *printer) f(format string, args ...any) { p.put(fmt.Sprintf(format, args
 func (p *printer) own(format string, args ...any) { p.put(fmt.Sprintf(format, args...), 0) }
 
 func (p *printer) put(text string, width int) {
+	if strings.ContainsFunc(text, controls) {
+		text = harmless(text)
+	}
 	for part := range strings.Lines(text) {
 		p.line.WriteString(part)
 		if !strings.HasSuffix(part, "\n") {
@@ -132,6 +135,24 @@ func (p *printer) put(text string, width int) {
 		}
 		p.line.Reset()
 	}
+}
+
+// controls reports whether r acts on a terminal. What agents and humans wrote has been through package term; this is for
+// the rest of what a plane elsewhere says, its ids say.
+func controls(r rune) bool {
+	return unicode.Is(unicode.Cc, r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) || r == 0x2028 || r == 0x2029
+}
+
+func harmless(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if controls(r) {
+			fmt.Fprintf(&b, `\u{%x}`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // broken returns a line as lines of at most width columns (0: any), each but the first behind a bar.

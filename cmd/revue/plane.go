@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,10 +44,7 @@ func (a *app) dbPath() (path string, named bool, err error) {
 	}
 	data := a.env("XDG_DATA_HOME")
 	if !filepath.IsAbs(data) { // the XDG specification has relative paths ignored
-		home := a.env("HOME")
-		if home == "" {
-			home = a.env("USERPROFILE")
-		}
+		home := a.home()
 		if home == "" {
 			return "", false, misuse("no home folder is known: say where the database is with --db PATH or REVUE_DB")
 		}
@@ -55,17 +53,30 @@ func (a *app) dbPath() (path string, named bool, err error) {
 	return filepath.Join(data, "revue", "revue.db"), false, nil
 }
 
+// home is the home folder of the user, "" where none is known.
+func (a *app) home() string {
+	if home := a.env("HOME"); home != "" {
+		return home
+	}
+	return a.env("USERPROFILE")
+}
+
 // localPath returns the database for a command that works on a store directly. It refuses to fall back to the
-// default one where the environment names a plane elsewhere: the command would act on the wrong data.
+// default one where commands work on a plane elsewhere: the command would act on the wrong data.
 func (a *app) localPath() (string, error) {
 	path, named, err := a.dbPath()
-	if err == nil && !named && a.env("REVUE_API_URL") != "" {
-		err = errors.New("REVUE_API_URL names a plane elsewhere, and this version works on a database alone: give --db PATH or REVUE_DB")
+	if err != nil || named {
+		return path, err
+	}
+	address, err := a.elsewhere()
+	if err == nil && address != "" {
+		err = fmt.Errorf("this needs the database itself, and your plane is %s: run it on the machine of the plane with --db PATH or REVUE_DB", address)
 	}
 	return path, err
 }
 
-// open opens the database that is there, for a command that works on a workspace.
+// open opens the database that is there, for a command that only works on a store. One that works on a plane elsewhere
+// too uses seated.
 func (a *app) open(ctx context.Context) (*plane, error) {
 	p, err := a.openAny(ctx, false)
 	if err != nil {
@@ -78,12 +89,29 @@ func (a *app) open(ctx context.Context) (*plane, error) {
 	return p, nil
 }
 
+// onStore runs fn on the database that is there, for a command that only works on a store.
+func (a *app) onStore(ctx context.Context, fn func(context.Context, *plane) error) error {
+	p, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	err = fn(ctx, p)
+	if cerr := p.close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
 // openAny opens the database, whatever workspaces are in it, and makes it where create says so.
 func (a *app) openAny(ctx context.Context, create bool) (*plane, error) {
 	path, err := a.localPath()
 	if err != nil {
 		return nil, err
 	}
+	return a.openHere(ctx, path, create)
+}
+
+func (a *app) openHere(ctx context.Context, path string, create bool) (*plane, error) {
 	if !create {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			return nil, noDatabase(path)
@@ -92,10 +120,14 @@ func (a *app) openAny(ctx context.Context, create bool) (*plane, error) {
 	return openPlane(ctx, path, nil)
 }
 
-// nothingYet reports whether nobody has used revue here: no database is named, and the usual one is not there.
+// nothingYet reports whether nobody has used revue here: no database and no plane is named, and the usual database is
+// not there.
 func (a *app) nothingYet() bool {
 	path, named, err := a.dbPath()
-	if err != nil || named || a.env("REVUE_API_URL") != "" {
+	if err != nil || named || a.apiKey() != "" {
+		return false
+	}
+	if address, err := a.elsewhere(); err != nil || address != "" {
 		return false
 	}
 	_, err = os.Stat(path)
@@ -211,14 +243,10 @@ func (a *app) flags() string {
 	return s
 }
 
-func (a *app) workspaceName() string {
-	for _, name := range []string{a.workspace, a.env("REVUE_WORKSPACE_ID")} {
-		if name != "" {
-			return name
-		}
-	}
-	return defaultWorkspace
-}
+func (a *app) workspaceName() string { return cmp.Or(a.pinned(), defaultWorkspace) }
+
+// pinned is the workspace that the user named, "" for none.
+func (a *app) pinned() string { return cmp.Or(a.workspace, a.env("REVUE_WORKSPACE_ID")) }
 
 func (a *app) userName() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -31,11 +32,11 @@ const goRace = "GORACE=atexit_sleep_ms=0"
 
 // cleanEnv is an environment without anything of the machine that runs the tests.
 func cleanEnv(home string, extra ...string) []string {
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "USER=ada", "TMPDIR=" + os.TempDir(), goRace}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "USER=ada", "TMPDIR=" + os.TempDir(), "REVUE_KEYRING=off", goRace}
 	if dir := os.Getenv("GOCOVERDIR"); dir != "" {
 		env = append(env, "GOCOVERDIR="+dir)
 	}
-	return append(env, extra...)
+	return slices.Clip(append(env, extra...)) // tests append to it more than once
 }
 
 // command returns a revue process that is not started yet.

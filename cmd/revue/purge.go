@@ -27,8 +27,8 @@ nobody any more. The journal still verifies: it holds digests, never text.`,
 					return err
 				}
 			}
-			return a.onStore(cmd.Context(), func(ctx context.Context, p *plane) error {
-				if err := p.Admin(a.human()).Purge(ctx, args[0]); err != nil {
+			return a.seated(cmd.Context(), func(ctx context.Context, s *seat) error {
+				if err := s.admin.Purge(ctx, args[0]); err != nil {
 					return err
 				}
 				_, err := fmt.Fprintf(a.stdout, "%s is purged\n", term.Line(args[0], 0))

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -38,6 +40,10 @@ type app struct {
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, w *world) int {
 	a := &app{world: w}
+	if err := noSecrets(w.args); err != nil {
+		_, _ = fmt.Fprintln(w.stderr, "revue: "+err.Error())
+		return exitMisused
+	}
 	root := a.root()
 	root.SetArgs(w.args)
 	root.SetIn(w.stdin)
@@ -49,6 +55,18 @@ func run(ctx context.Context, w *world) int {
 	}
 	_, _ = fmt.Fprintln(w.stderr, "revue: "+term.Line(message(err), 0))
 	return exitCode(err)
+}
+
+// secretArg is what a token looks like on a command line.
+var secretArg = regexp.MustCompile(`rvu_[ah]_[0-9A-Za-z_-]{16,}`)
+
+// noSecrets refuses a command line with a token on it, and does not repeat it: other programs of the machine can read
+// the command line, and what is typed is kept in the history of the shell.
+func noSecrets(args []string) error {
+	if slices.ContainsFunc(args, secretArg.MatchString) {
+		return misuse("a token is on the command line, where others can read it: end it with \"revue token revoke ID\", where ID begins with tok_; \"revue login URL\" asks for one")
+	}
+	return nil
 }
 
 // failure marks an error of a command that was well formed. What comes from the reading of the command line
@@ -94,6 +112,12 @@ func (a *app) root() *cobra.Command {
 		Long: `revue lets AI agents ask a human, waits for the answer, remembers it and
 gives it to the next agent that asks the same.
 
+Commands work on the database of --db or REVUE_DB, as the user of this machine whom nobody
+authenticates; else on the plane at REVUE_API_URL, with REVUE_API_KEY where that is a human
+token or with that of "revue login"; else on the plane of the last "revue login"; else on
+the default database of the user. A token travels over http to another machine only where
+REVUE_INSECURE is 1 or "revue login --insecure" kept it.
+
 Exit codes: 0 done, 1 failed, 2 misused, 3 nothing found.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -112,13 +136,15 @@ Exit codes: 0 done, 1 failed, 2 misused, 3 nothing found.`,
 		},
 	}
 	root.SetFlagErrorFunc(a.flagError)
-	root.PersistentFlags().StringVar(&a.db, "db", "", "the database file (default $REVUE_DB, else revue/revue.db in the data folder of the user)")
-	root.PersistentFlags().StringVar(&a.workspace, "workspace", "", "the workspace (default $REVUE_WORKSPACE_ID, else \"default\")")
+	root.PersistentFlags().StringVar(&a.db, "db", "", "the database (default $REVUE_DB, else a plane elsewhere or revue/revue.db in the data folder of the user)")
+	root.PersistentFlags().StringVar(&a.workspace, "workspace", "", "the workspace (default $REVUE_WORKSPACE_ID, else that of the token, else \"default\")")
 	root.AddCommand(
 		a.serveCmd(), a.mcpCmd(),
 		a.inboxCmd(), a.answerCmd(), a.dismissCmd(), a.reopenCmd(),
 		a.decisionsCmd(), a.whyCmd(), a.correctCmd(), a.notesCmd(),
-		a.tokenCmd(), a.workspaceCmd(), a.purgeCmd(), a.verifyCmd(),
+		a.loginCmd(), a.logoutCmd(), a.whoamiCmd(),
+		a.tokenCmd(), a.memberCmd(), a.workspaceCmd(), a.purgeCmd(), a.verifyCmd(),
+		a.exportCmd(), a.importCmd(), a.keysCmd(),
 		a.versionCmd(),
 	)
 	return root

@@ -2,16 +2,13 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,18 +18,24 @@ import (
 
 	"github.com/revuehq/revue"
 	"github.com/revuehq/revue/internal/httpguard"
+	"github.com/revuehq/revue/internal/telemetry"
+	"github.com/revuehq/revue/memory"
+	"github.com/revuehq/revue/transport/revuehttp"
 	"github.com/revuehq/revue/transport/revuemcp"
 )
 
 // serve is the options of the command.
 type serve struct {
 	*app
-	addr            string
-	insecure        bool
-	tlsCert, tlsKey string
-	hosts           []string
-	profile         string
-	logFlags        logFlags
+	config, metricsAddr string
+	printSettings       bool
+	addr                string
+	insecure            bool
+	tlsCert, tlsKey     string
+	hosts               []string
+	profile             string
+	drainDelay          string
+	logFlags            logFlags
 }
 
 func (a *app) serveCmd() *cobra.Command {
@@ -41,28 +44,37 @@ func (a *app) serveCmd() *cobra.Command {
 		Use:   "serve",
 		Short: "Run the plane over HTTP",
 		Long: `Run the plane: agents reach it at /mcp (decisions) and /mcp/approvals (approve or decline) with
-an agent token. The first start makes the database, a workspace and two tokens, and
-prints them with what to do next.
+an agent token, programs at /v1, which /openapi.json describes. The first start makes the
+database, a workspace and two tokens, and prints them with what to do next.
 
 It listens on this machine alone unless told otherwise. Elsewhere it wants TLS, or
---insecure-listen where something before it has TLS. /healthz says that it runs,
-/readyz that its database answers.
+--insecure-listen where something before it has TLS. /healthz says that it runs, /readyz
+that it can work, /metrics what it counts, to who has a token.
+
+A setting is that of the flag, else of its variable (REVUE_ADDR for --addr), else of the
+file of --config, else the default; --print-config shows them all.
 
 SIGTERM and SIGINT stop it: each waiting agent is told that its decision is pending, and
-takes it up again after the next start.`,
+takes it up again after the next start. A second signal ends it at once.`,
 		Example: `  revue serve
   revue serve --addr 0.0.0.0:7433 --tls-cert cert.pem --tls-key key.pem --allow-host revue.example.com
-  revue serve --profile approvals`,
+  revue serve --config revue.toml --print-config`,
 		Args: takes(0, 0),
-		RunE: does(func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) }),
+		RunE: does(s.run),
 	}
 	f := cmd.Flags()
+	f.StringVar(&a.db, "db", "", "the database file (default $REVUE_DB, else revue/revue.db in the data folder of the user)")
+	f.StringVar(&a.workspace, "workspace", "", "the workspace of the first tokens (default $REVUE_WORKSPACE_ID, else \"default\")")
+	f.StringVar(&s.config, "config", "", "a TOML file of settings; its keys are the names of the flags (default $REVUE_CONFIG)")
+	f.BoolVar(&s.printSettings, "print-config", false, "print the settings and where each comes from, and end")
 	f.StringVar(&s.addr, "addr", "127.0.0.1:7433", "the address to listen on")
+	f.StringVar(&s.metricsAddr, "metrics-addr", "", "another address to listen on for /metrics, without a token")
 	f.BoolVar(&s.insecure, "insecure-listen", false, "listen beyond this machine without TLS: tokens travel readable")
-	f.StringVar(&s.tlsCert, "tls-cert", "", "the file of the TLS certificate chain")
+	f.StringVar(&s.tlsCert, "tls-cert", "", "the file of the TLS certificate chain; a renewed one is taken up within a minute")
 	f.StringVar(&s.tlsKey, "tls-key", "", "the file of its key")
 	f.StringArrayVar(&s.hosts, "allow-host", nil, "a host name that this server is reached by, besides those of this machine (may be repeated)")
 	f.StringVar(&s.profile, "profile", string(revuemcp.Decisions), "which tools /mcp has: decisions or approvals")
+	f.StringVar(&s.drainDelay, "drain-delay", "0s", "how long /readyz says 503 before a stopping server ends what waits")
 	s.logFlags.add(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("profile", cobra.FixedCompletions(profileNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -81,245 +93,314 @@ func parseProfile(s string) (revuemcp.Profile, error) {
 	return "", misuse(fmt.Sprintf("--profile %s: it is one of %v", s, profileNames()))
 }
 
-// stopWait bounds how long a stopping server waits for its answers to be written.
-const stopWait = 10 * time.Second
+const (
+	// stopWait bounds how long a stopping server waits for its answers to be written.
+	stopWait = 10 * time.Second
+	// flushWait bounds how long it waits for its traces to be sent.
+	flushWait = time.Second
+	// maxDelay bounds --drain-delay.
+	maxDelay = 10 * time.Minute
+	// maxHeader bounds the header of a request, in bytes.
+	maxHeader = 64 << 10
+	// maxStreams bounds the requests under way on one connection of HTTP/2, nearly all of which wait.
+	maxStreams = 1000
+)
 
-func (s *serve) run(ctx context.Context) error {
-	log, err := s.logFlags.logger(s.stderr)
+// planned is what the settings say, checked.
+type planned struct {
+	log     *slog.Logger
+	profile revuemcp.Profile
+	certs   *certificates // nil without TLS
+	path    string        // of the database
+	delay   time.Duration
+}
+
+func (s *serve) run(cmd *cobra.Command, _ []string) error {
+	ctx := cmd.Context()
+	if s.config == "" {
+		s.config = s.env("REVUE_CONFIG")
+	}
+	settings, err := s.configure(cmd, s.config)
 	if err != nil {
 		return err
 	}
-	profile, err := parseProfile(s.profile)
+	if s.printSettings {
+		return s.printConfig(settings)
+	}
+	plan, err := s.plan()
 	if err != nil {
 		return err
 	}
-	cert, err := s.certificate()
-	if err != nil {
-		return err
-	}
-	for _, h := range s.hosts {
-		if !hostName(h) {
-			return misuse(fmt.Sprintf("--allow-host %q: it is a name like revue.example.com, perhaps with a port", h))
-		}
-	}
-	path, _, err := s.dbPath() // a plane has its own data, whatever plane the environment names
-	if err != nil {
-		return err
-	}
-	ln, err := s.listen(ctx, cert)
+	ln, err := listen(ctx, "--addr", s.addr, plan.certs != nil || s.insecure,
+		"give --tls-cert and --tls-key, or --insecure-listen where something before it has TLS")
 	if err != nil {
 		return err
 	}
 	defer ln.Close() //nolint:errcheck // Serve has closed it already, unless the start failed
+	var metricsLn net.Listener
+	if s.metricsAddr != "" {
+		if metricsLn, err = listen(ctx, "--metrics-addr", s.metricsAddr, s.insecure, "it asks for no token; give --insecure-listen where only those who may can reach it"); err != nil {
+			return err
+		}
+		defer metricsLn.Close() //nolint:errcheck // as above
+	}
 
 	// The first signal stops in order. After it the default is back: a second one ends the process.
 	sigCtx, restore := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer restore()
-	p, err := openPlane(ctx, path, log)
+	p, err := openPlane(ctx, plan.path, plan.log)
 	if err != nil {
 		return err
 	}
-	err = s.serve(sigCtx, restore, p, ln, profile, log)
+	err = s.serve(sigCtx, restore, p, ln, metricsLn, plan)
 	if cerr := p.close(); err == nil {
 		err = cerr
 	}
 	return err
 }
 
-// serve runs the plane on ln until sigCtx ends.
-func (s *serve) serve(sigCtx context.Context, restore func(), p *plane, ln net.Listener, profile revuemcp.Profile, log *slog.Logger) error {
-	base := context.WithoutCancel(sigCtx)
-	runCtx, stopRun := context.WithCancel(base)
-	ran := make(chan error, 1)
-	go func() { ran <- p.Run(runCtx) }()
-	defer func() {
-		stopRun()
-		if err := <-ran; err != nil {
+// plan checks the settings.
+func (s *serve) plan() (plan planned, err error) {
+	if plan.log, err = s.logFlags.logger(s.stderr); err != nil {
+		return plan, err
+	}
+	if plan.profile, err = parseProfile(s.profile); err != nil {
+		return plan, err
+	}
+	if plan.delay, err = time.ParseDuration(s.drainDelay); err != nil || plan.delay < 0 || plan.delay > maxDelay {
+		return plan, misuse(fmt.Sprintf("--drain-delay %s: it is a duration like 5s, up to %s", s.drainDelay, maxDelay))
+	}
+	for _, h := range s.hosts {
+		if !hostName(h) {
+			return plan, misuse(fmt.Sprintf("--allow-host %q: it is a name like revue.example.com, perhaps with a port", h))
+		}
+	}
+	if (s.tlsCert == "") != (s.tlsKey == "") {
+		return plan, misuse("--tls-cert and --tls-key go together")
+	}
+	if s.tlsCert != "" {
+		if plan.certs, err = loadCertificates(s.tlsCert, s.tlsKey, plan.log); err != nil {
+			return plan, err
+		}
+	}
+	plan.path, _, err = s.dbPath() // a plane has its own data, whatever plane the environment names
+	return plan, err
+}
+
+// backend is the plane as it is served: measured, and with its background work.
+type backend struct {
+	*plane
+	metrics *telemetry.Metrics
+	outer   revue.Plane // for transports
+	ready   *readiness
+	stop    func() // ends the background work and waits for it
+}
+
+// start measures the plane and starts its background work.
+func (s *serve) start(ctx context.Context, p *plane, tracing *telemetry.Tracing, log *slog.Logger) (*backend, error) {
+	m := telemetry.New(&telemetry.Options{Version: version(), Log: log, Parked: func() int { return p.Parked() }})
+	store := m.Store(p.store)
+	// The desk anew, over what is measured. The other one has done nothing yet.
+	p.Desk = revue.New(store, m.Memory(memory.New(nil)), &revue.Options{Log: log})
+	b := &backend{
+		plane: p, metrics: m, outer: telemetry.Plane(p.Desk, m, tracing),
+		ready: &readiness{store: p.store, watching: store.Watching, log: log},
+	}
+	if err := s.ownWorkspace(ctx, p, s.human()); err != nil { // before it is followed
+		return nil, err
+	}
+	follower, err := m.Follow(ctx, p.Desk, p.store, s.human())
+	if err != nil {
+		return nil, err
+	}
+	runCtx, cancel := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	work.Go(func() {
+		if err := p.Run(runCtx); err != nil {
 			log.Error("the work in the background failed", "error", err)
 		}
-	}()
+	})
+	work.Go(func() { follower.Run(runCtx) })
+	b.stop = func() {
+		cancel()
+		work.Wait()
+	}
+	return b, nil
+}
 
-	tools := []*revuemcp.Server{
-		revuemcp.NewServer(p, &revuemcp.Options{Profile: profile, Version: version(), Log: log}),
-		revuemcp.NewServer(p, &revuemcp.Options{Profile: revuemcp.Approvals, Version: version(), Log: log}),
+// serve runs the plane on ln, and its metrics on metricsLn where that is not nil, until sigCtx ends.
+func (s *serve) serve(sigCtx context.Context, restore func(), p *plane, ln, metricsLn net.Listener, plan planned) error {
+	log := plan.log
+	base := context.WithoutCancel(sigCtx)
+	tracing, err := s.tracing(base, log)
+	if err != nil {
+		return fmt.Errorf("start the traces: %w", err)
 	}
-	srv := &http.Server{
-		Handler: httpguard.New(&httpguard.Options{Hosts: s.names(ln, log), Log: log})(routes(p, tools[0], tools[1], log)),
-		// No WriteTimeout: a call waits for a human.
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-		BaseContext:       func(net.Listener) context.Context { return base },
+	defer flush(base, tracing, log)
+	b, err := s.start(base, p, tracing, log)
+	if err != nil {
+		return err
 	}
+	defer b.stop()
+
+	hosts := s.names(ln, log)
+	t := &transports{
+		tools: []*revuemcp.Server{
+			revuemcp.NewServer(b.outer, &revuemcp.Options{Profile: plan.profile, Version: version(), Log: log}),
+			revuemcp.NewServer(b.outer, &revuemcp.Options{Profile: revuemcp.Approvals, Version: version(), Log: log}),
+		},
+		api: revuehttp.NewServer(b.outer, &revuehttp.Options{Version: version(), Log: log, Hosts: hosts}),
+	}
+	guarded := httpguard.New(&httpguard.Options{Hosts: hosts, Log: log})(b.routes(t))
+	srv := newServer(base, httpguard.Logged(log, tracing.Handler(b.metrics.HTTP(guarded))), log)
 	var unused unusedConns
 	srv.ConnState = unused.track
 	if err := s.greet(sigCtx, p, s.url(ln)); err != nil {
 		return err
 	}
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(ln) }()
+	served := make(chan error, 2)
+	go func() {
+		if plan.certs != nil {
+			srv.TLSConfig = plan.certs.config()
+			served <- srv.ServeTLS(ln, "", "")
+			return
+		}
+		served <- srv.Serve(ln)
+	}()
+	running := 1
+	var metricsSrv *http.Server
+	if metricsLn != nil {
+		running++
+		metricsSrv = newServer(base, metricsGuard(s.hosts, b.metricsRoutes()), log)
+		go func() { served <- metricsSrv.Serve(metricsLn) }()
+		log.Info("metrics are served without a token", "addr", metricsLn.Addr().String())
+	}
 
+	var failed error
 	select {
 	case err := <-served:
-		return fmt.Errorf("serve: %w", err)
+		running--
+		failed = fmt.Errorf("serve: %w", err)
 	case <-sigCtx.Done():
 	}
 	restore()
-	log.Info("stopping", "waiting", p.Parked())
+	b.ready.draining.Store(true)
+	log.Info("stopping", "waiting", p.Parked(), "delay", plan.delay)
+	if failed == nil && plan.delay > 0 {
+		<-time.After(plan.delay) // a second signal ends the process
+	}
 	p.Drain()
 	stopCtx, cancel := context.WithTimeout(base, stopWait)
 	defer cancel()
 	unused.close()
-	for _, t := range tools {
-		if err := t.Shutdown(stopCtx); err != nil {
-			log.Warn("an MCP session did not end in time", "error", err)
-		}
-	}
+	t.shutdown(stopCtx, log)
 	if err := srv.Shutdown(stopCtx); err != nil {
 		log.Warn("closing connections that did not end in time", "after", stopWait)
 		_ = srv.Close()
 	}
-	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve: %w", err)
+	if metricsSrv != nil {
+		_ = metricsSrv.Close() // a scrape that is cut off is made again
+	}
+	for range running {
+		if err := <-served; failed == nil && !errors.Is(err, http.ErrServerClosed) {
+			failed = fmt.Errorf("serve: %w", err)
+		}
 	}
 	log.Info("stopped")
-	return nil
+	return failed
 }
 
-// unusedConns are the connections on which no request has come yet. Clients open them in advance, and a
-// server that shuts down would wait five seconds for each.
-type unusedConns struct {
-	mu    sync.Mutex
-	conns map[net.Conn]struct{}
-	shut  bool
+// newServer returns a server with the limits that every listener has. It has no WriteTimeout, since a call waits for a
+// human, and no limit of connections, since each waiting call has one: that limit is what the system gives the process.
+func newServer(base context.Context, h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    maxHeader,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		BaseContext:       func(net.Listener) context.Context { return base },
+	}
 }
 
-func (u *unusedConns) track(c net.Conn, state http.ConnState) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	switch {
-	case state != http.StateNew:
-		delete(u.conns, c)
-	case u.shut:
-		_ = c.Close()
-	default:
-		if u.conns == nil {
-			u.conns = map[net.Conn]struct{}{}
+// flush sends the traces that are left.
+func flush(ctx context.Context, t *telemetry.Tracing, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(ctx, flushWait)
+	defer cancel()
+	if err := t.Shutdown(ctx); err != nil {
+		log.Warn("the last traces were not delivered", "err", err)
+	}
+}
+
+// transports are what calls come in by.
+type transports struct {
+	tools []*revuemcp.Server // of /mcp and of /mcp/approvals
+	api   *revuehttp.Server
+}
+
+// shutdown ends what waits and what streams, all at once.
+func (t *transports) shutdown(ctx context.Context, log *slog.Logger) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() {
+		if err := t.api.Shutdown(ctx); err != nil {
+			log.Warn("a call of the API did not end in time", "error", err)
 		}
-		u.conns[c] = struct{}{}
+	})
+	for _, tools := range t.tools {
+		wg.Go(func() {
+			if err := tools.Shutdown(ctx); err != nil {
+				log.Warn("an MCP session did not end in time", "error", err)
+			}
+		})
 	}
-}
-
-func (u *unusedConns) close() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.shut = true
-	for c := range u.conns {
-		_ = c.Close()
-	}
-}
-
-func (s *serve) certificate() (*tls.Certificate, error) {
-	if s.tlsCert == "" && s.tlsKey == "" {
-		return nil, nil //nolint:nilnil // no TLS is no error
-	}
-	if s.tlsCert == "" || s.tlsKey == "" {
-		return nil, misuse("--tls-cert and --tls-key go together")
-	}
-	cert, err := tls.LoadX509KeyPair(s.tlsCert, s.tlsKey)
-	if err != nil {
-		return nil, fmt.Errorf("load the TLS certificate: %w", err)
-	}
-	return &cert, nil
-}
-
-// listen opens the socket. An address beyond this machine needs TLS or the word of the user: tokens go over it.
-func (s *serve) listen(ctx context.Context, cert *tls.Certificate) (net.Listener, error) {
-	host, _, err := net.SplitHostPort(s.addr)
-	if err != nil {
-		return nil, misuse(fmt.Sprintf("--addr %s: it is HOST:PORT", s.addr))
-	}
-	safe := cert != nil || s.insecure
-	beyond := misuse(fmt.Sprintf("--addr %s is reached from beyond this machine: give --tls-cert and --tls-key, or --insecure-listen where something before it has TLS", s.addr))
-	if !safe && !httpguard.Loopback(host) {
-		return nil, beyond
-	}
-	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.addr)
-	if err != nil {
-		return nil, err
-	}
-	if tcp, ok := ln.Addr().(*net.TCPAddr); !safe && (!ok || !tcp.IP.IsLoopback()) { // "localhost" may resolve to anything
-		_ = ln.Close()
-		return nil, beyond
-	}
-	if cert != nil {
-		ln = tls.NewListener(ln, &tls.Config{Certificates: []tls.Certificate{*cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}})
-	}
-	return ln, nil
-}
-
-// hostName reports whether s is what a Host header can hold: a name or an address, perhaps with a port.
-func hostName(s string) bool {
-	u, err := url.Parse("http://" + s)
-	return err == nil && s != "" && u.Host == s && u.Hostname() != "" && !strings.ContainsAny(s, " \t*,")
-}
-
-// url is how this server is reached: by the name that was allowed where it listens beyond this machine.
-func (s *serve) url(ln net.Listener) string {
-	scheme := "http"
-	if s.tlsCert != "" {
-		scheme = "https"
-	}
-	host, port, err := net.SplitHostPort(ln.Addr().String())
-	if err != nil {
-		return scheme + "://" + ln.Addr().String()
-	}
-	if !httpguard.Loopback(host) && len(s.hosts) > 0 {
-		host = s.hosts[0]
-		if _, _, err := net.SplitHostPort(host); err == nil {
-			return scheme + "://" + host
-		}
-	}
-	return scheme + "://" + net.JoinHostPort(host, port)
-}
-
-// names are the hosts this server goes by: those that were allowed, and the address it listens on where
-// that is one.
-func (s *serve) names(ln net.Listener, log *slog.Logger) []string {
-	tcp, ok := ln.Addr().(*net.TCPAddr)
-	switch {
-	case !ok:
-	case !tcp.IP.IsUnspecified():
-		return append(slices.Clone(s.hosts), tcp.IP.String())
-	case len(s.hosts) == 0:
-		log.Warn("requests from beyond this machine will be refused: give the name they use with --allow-host")
-	}
-	return s.hosts
 }
 
 // routes is the whole surface of the server.
-func routes(p *plane, tools, approvals *revuemcp.Server, log *slog.Logger) http.Handler {
+func (b *backend) routes(t *transports) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", httpguard.Bearer(p, tools.Handler(), revue.TokenAgent))
-	mux.Handle("/mcp/approvals", httpguard.Bearer(p, approvals.Handler(), revue.TokenAgent))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok\n") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
-		defer cancel()
-		if err := p.store.View(ctx, "", func(revue.Tx) error { return nil }); err != nil {
-			log.WarnContext(ctx, "not ready", "error", err)
-			plain(w, http.StatusServiceUnavailable, "the database does not answer\n")
-			return
-		}
-		plain(w, http.StatusOK, "ready\n")
-	})
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+	handle := func(pattern string, h http.Handler) { mux.Handle(pattern, noted(h)) }
+	handle("/mcp", httpguard.Bearer(b.outer, t.tools[0].Handler(), revue.TokenAgent))
+	handle("/mcp/approvals", httpguard.Bearer(b.outer, t.tools[1].Handler(), revue.TokenAgent))
+	api := t.api.Handler() // notes its routes itself
+	handle("GET /healthz", http.HandlerFunc(healthy))
+	handle("GET /readyz", http.HandlerFunc(b.ready.serve))
+	handle("GET /metrics", httpguard.Bearer(b.outer, b.metrics.Handler()))
+	handle("GET /{$}", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		plain(w, http.StatusOK, "revue runs here. On this machine, see what agents ask with \"revue inbox\" and answer with \"revue answer LOT VALUE\".\n")
+	}))
+	mux.HandleFunc("/", nothingHere)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch path := r.URL.Path; {
+		case strings.HasPrefix(path, "/v1/"), path == "/v1", path == "/openapi.json", path == "/.well-known/jwks.json":
+			api.ServeHTTP(w, r) // a mux would answer some paths with a redirect that repeats them
+		default:
+			mux.ServeHTTP(w, r)
+		}
 	})
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		httpguard.Problem(w, http.StatusNotFound, string(revue.CodeNotFound), "there is nothing at this address")
-	})
+}
+
+// metricsRoutes is the surface of the listener that asks for no token.
+func (b *backend) metricsRoutes() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", b.metrics.Handler())
+	mux.HandleFunc("/", nothingHere)
 	return mux
+}
+
+// noted tells the log, the metrics and the traces which route a request is for.
+func noted(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		httpguard.SetRoute(r, r.Pattern)
+		h.ServeHTTP(w, r)
+	})
+}
+
+func healthy(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok\n") }
+
+func nothingHere(w http.ResponseWriter, _ *http.Request) {
+	httpguard.Problem(w, http.StatusNotFound, string(revue.CodeNotFound), "there is nothing at this address")
 }
 
 func plain(w http.ResponseWriter, status int, text string) {

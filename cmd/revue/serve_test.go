@@ -237,7 +237,7 @@ func TestServeWorkspace(t *testing.T) {
 	env := cleanEnv(t.TempDir())
 	srv := start(t, env, "serve", "--addr", "127.0.0.1:0", "--db", db, "--workspace", "other")
 	srv.line(t, "revue token create --kind agent --db "+db+" --workspace other")
-	srv.line(t, "The human token is for the JSON API and the web inbox to come; the commands below need none.")
+	srv.line(t, `The human token is for the JSON API and for "revue login" on another machine; the commands below need none.`)
 	srv.line(t, "  revue inbox --db "+db+" --workspace other")
 	srv.line(t, "  revue answer --db "+db+" --workspace other LOT VALUE")
 	require.NoError(t, srv.stop(t, syscall.SIGTERM))

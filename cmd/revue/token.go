@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -42,9 +43,6 @@ takes a human token.`,
 			if n.Kind != revue.TokenAgent && n.Kind != revue.TokenHuman {
 				return misuse("--kind is missing or none: it is agent or human")
 			}
-			if n.Owner == "" {
-				n.Owner = a.userName()
-			}
 			if expires != "" {
 				w, err := parseWhen(expires)
 				if err != nil {
@@ -54,32 +52,18 @@ takes a human token.`,
 					return err
 				}
 			}
-			ctx := cmd.Context()
-			p, err := a.openAny(ctx, true)
-			if err != nil {
-				return err
-			}
-			defer p.close() //nolint:errcheck // what was written is committed
-			h := a.human()
-			if h.Workspace == defaultWorkspace {
-				if err := p.ensureWorkspace(ctx, h); err != nil {
+			return a.seatedAt(cmd.Context(), true, func(ctx context.Context, s *seat) error {
+				t, err := a.makeToken(ctx, s, n)
+				if err != nil {
 					return err
 				}
-			}
-			if err := p.hasWorkspace(ctx, h); err != nil {
+				if asJSON {
+					return writeJSON(a.stdout, createdToken{ID: t.ID, Kind: t.Kind, Token: t.Secret})
+				}
+				_, err = fmt.Fprintf(a.stdout, "%s\n\nThis is %s, a token of kind %s for workspace %s. It is shown this once.\n",
+					t.Secret, t.ID, t.Kind, term.Line(t.Workspace, 0))
 				return err
-			}
-			n.Workspace = h.Workspace
-			t, err := p.Admin(h).CreateToken(ctx, n)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return writeJSON(a.stdout, createdToken{ID: t.ID, Kind: t.Kind, Token: t.Secret})
-			}
-			_, err = fmt.Fprintf(a.stdout, "%s\n\nThis is %s, a token of kind %s for workspace %s. It is shown this once.\n",
-				t.Secret, t.ID, t.Kind, term.Line(t.Workspace, 0))
-			return err
+			})
 		}),
 	}
 	f := cmd.Flags()
@@ -93,6 +77,21 @@ takes a human token.`,
 	return cmd
 }
 
+// makeToken makes a token, yours where it is said to be nobody's.
+func (a *app) makeToken(ctx context.Context, s *seat, n revue.NewToken) (revue.Token, error) {
+	switch {
+	case s.local != nil:
+		n.Workspace, n.Owner = a.workspaceName(), cmp.Or(n.Owner, a.userName())
+	case n.Owner == "":
+		who, err := s.remote.Whoami(ctx)
+		if err != nil {
+			return revue.Token{}, err
+		}
+		n.Owner = who.Name
+	}
+	return s.admin.CreateToken(ctx, n)
+}
+
 func (a *app) tokenListCmd() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -100,8 +99,8 @@ func (a *app) tokenListCmd() *cobra.Command {
 		Short: "List the tokens of the workspace, without their secrets",
 		Args:  takes(0, 0),
 		RunE: a.humanOnly(func(cmd *cobra.Command, _ []string) error {
-			return a.onStore(cmd.Context(), func(ctx context.Context, p *plane) error {
-				tokens, err := p.Admin(a.human()).Tokens(ctx)
+			return a.seated(cmd.Context(), func(ctx context.Context, s *seat) error {
+				tokens, err := s.admin.Tokens(ctx)
 				if err != nil {
 					return err
 				}
@@ -116,7 +115,8 @@ func (a *app) tokenListCmd() *cobra.Command {
 					out.f("There are no tokens.\n")
 				}
 				for _, t := range tokens {
-					out.own("%s  %s  %s  %s  made %s%s\n", t.ID, t.Kind, term.Line(t.Owner, 60), shellWord(t.Label), stamp(t.CreatedAt), tokenState(t, time.Now()))
+					out.own("%s  %s  %s  %s  made %s%s%s\n", term.Line(t.ID, 0), t.Kind, term.Line(t.Owner, 60), shellWord(t.Label), stamp(t.CreatedAt),
+						tokenUse(t), tokenState(t, time.Now()))
 				}
 				return out.err
 			})
@@ -124,6 +124,13 @@ func (a *app) tokenListCmd() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write an array of tokens")
 	return cmd
+}
+
+func tokenUse(t revue.Token) string {
+	if t.UsedAt.IsZero() {
+		return "  never used"
+	}
+	return "  used " + stamp(t.UsedAt)
 }
 
 func tokenState(t revue.Token, now time.Time) string {
@@ -147,8 +154,8 @@ func (a *app) tokenRevokeCmd() *cobra.Command {
 		Example: `  revue token revoke tok_19cd…`,
 		Args:    takes(1, 1),
 		RunE: a.humanOnly(func(cmd *cobra.Command, args []string) error {
-			return a.onStore(cmd.Context(), func(ctx context.Context, p *plane) error {
-				t, err := p.Admin(a.human()).RevokeToken(ctx, args[0])
+			return a.seated(cmd.Context(), func(ctx context.Context, s *seat) error {
+				t, err := s.admin.RevokeToken(ctx, args[0])
 				if err != nil {
 					return err
 				}
@@ -156,7 +163,7 @@ func (a *app) tokenRevokeCmd() *cobra.Command {
 					t.Secret, t.Hash = "", ""
 					return writeJSON(a.stdout, t)
 				}
-				_, err = fmt.Fprintf(a.stdout, "%s is revoked\n", t.ID)
+				_, err = fmt.Fprintf(a.stdout, "%s is revoked\n", term.Line(t.ID, 0))
 				return err
 			})
 		}),

@@ -20,8 +20,8 @@ func (a *app) whyCmd() *cobra.Command {
 		Example: `  revue why dec_81ab…`,
 		Args:    takes(1, 1),
 		RunE: does(func(cmd *cobra.Command, args []string) error {
-			return a.onStore(cmd.Context(), func(ctx context.Context, p *plane) error {
-				e, err := p.Reviewer(a.human()).Why(ctx, args[0])
+			return a.seated(cmd.Context(), func(ctx context.Context, s *seat) error {
+				e, err := s.Why(ctx, args[0])
 				if err != nil {
 					return err
 				}

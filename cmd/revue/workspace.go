@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/revuehq/revue"
 	"github.com/revuehq/revue/internal/term"
 )
 
@@ -20,7 +22,7 @@ func (a *app) workspaceCreateCmd() *cobra.Command {
 		Example: `  revue workspace create acme`,
 		Args:    takes(1, 1),
 		RunE: a.humanOnly(func(cmd *cobra.Command, args []string) error {
-			p, err := a.openAny(cmd.Context(), true)
+			p, err := a.openAny(cmd.Context(), true) // the machine of the plane alone makes workspaces
 			if err != nil {
 				return err
 			}
@@ -47,12 +49,7 @@ func (a *app) workspaceListCmd() *cobra.Command {
 		Short: "List the workspaces",
 		Args:  takes(0, 0),
 		RunE: does(func(cmd *cobra.Command, _ []string) error {
-			p, err := a.openAny(cmd.Context(), false)
-			if err != nil {
-				return err
-			}
-			defer p.close() //nolint:errcheck // nothing was written
-			all, err := p.Admin(a.human()).Workspaces(cmd.Context())
+			all, err := a.workspaces(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -71,4 +68,26 @@ func (a *app) workspaceListCmd() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write an array of workspaces")
 	return cmd
+}
+
+// workspaces returns those of the database, or, of a plane elsewhere, those that the user's token is good for.
+func (a *app) workspaces(ctx context.Context) ([]revue.Workspace, error) {
+	at, err := a.place(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if at.url != "" {
+		var all []revue.Workspace
+		err := a.seated(ctx, func(ctx context.Context, s *seat) (err error) {
+			all, err = s.admin.Workspaces(ctx)
+			return err
+		})
+		return all, err
+	}
+	p, err := a.openHere(ctx, at.db, false) // whatever workspace is meant: it need not be there
+	if err != nil {
+		return nil, err
+	}
+	defer p.close() //nolint:errcheck // nothing was written
+	return p.Admin(a.human()).Workspaces(ctx)
 }

@@ -8,10 +8,13 @@
 //   - comes from a web page of another origin,
 //   - has a larger body than the limit,
 //
-// it bounds the time that a body may take to arrive, whether or not a handler reads it, and it sets the security headers, and turns a panic of a handler into an answer and a log entry.
+// it bounds the time that a body may take to arrive, whether or not a handler reads it, sets the security headers,
+// gives each request an id, and turns a panic of a handler into an answer and a log entry.
 //
 // [Bearer] makes the inner one: it authenticates the token of the Authorization header, the only place
 // where a token is looked for, and puts the [revue.Principal] into the context of the request.
+//
+// [Logged] writes a line for each request, [Limiter] bounds how often a caller may come, and [Send] compresses.
 //
 // Every refusal is a problem document (RFC 9457) with a "code" that programs can rely on.
 package httpguard
@@ -95,6 +98,7 @@ type guard struct {
 }
 
 func (g *guard) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	req, r := identified(w, r)
 	setHeaders(w.Header(), r.TLS != nil)
 	if r.Body != nil && r.Body != http.NoBody {
 		b := &body{ReadCloser: r.Body, rc: http.NewResponseController(w)}
@@ -132,7 +136,7 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, next http.Handler)
 			panic(v)
 		}
 		g.log.ErrorContext(r.Context(), "a handler panicked",
-			"method", r.Method, "path", r.URL.Path, "panic", v, "stack", string(debug.Stack()))
+			"requestId", req.id, "method", shownMethod(r.Method), "route", req.route, "panic", v, "stack", string(debug.Stack()))
 		if rec.begun {
 			panic(http.ErrAbortHandler) // half an answer must not look like a whole one
 		}
@@ -255,6 +259,15 @@ func (r *recorder) FlushError() error {
 }
 
 func (r *recorder) Flush() { _ = r.FlushError() }
+
+// flush sends what was written; what can't be flushed is sent at the end.
+func flush(w http.ResponseWriter) error {
+	err := http.NewResponseController(w).Flush()
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
+	}
+	return err
+}
 
 // Unwrap gives [http.ResponseController] the writer beneath.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

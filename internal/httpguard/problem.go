@@ -2,8 +2,12 @@ package httpguard
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/revuehq/revue"
 )
@@ -36,13 +40,50 @@ type problem struct {
 	Status int    `json:"status"`
 	Code   string `json:"code"`
 	Detail string `json:"detail,omitempty"`
+
+	ID        string `json:"id,omitempty"`        // what the error is about: a lot, a decision, an ask
+	RequestID string `json:"requestId,omitempty"` // as in the log
 }
 
 // Problem answers with a problem document. Detail is shown to the caller: it says what to do and nothing
 // of the inside.
 func Problem(w http.ResponseWriter, status int, code, detail string) {
+	send(w, status, code, detail, "")
+}
+
+// Fail answers with the problem document of an error: its code, its message and what it is about, never its cause.
+func Fail(w http.ResponseWriter, err error) { FailWith(w, Status(revue.CodeOf(err)), err) }
+
+// FailWith is Fail with a status that says more than the one of the code.
+func FailWith(w http.ResponseWriter, status int, err error) {
+	code := revue.CodeOf(err)
+	if code == revue.CodeUnavailable || code == revue.CodeRateLimited {
+		retryAfter(w, time.Second)
+	}
+	id := ""
+	if e := (*revue.Error)(nil); errors.As(err, &e) {
+		id = e.ID
+	}
+	send(w, status, string(code), revue.MessageOf(err), id)
+}
+
+// RateLimited answers 429 and says when to come back.
+func RateLimited(w http.ResponseWriter, wait time.Duration, detail string) {
+	retryAfter(w, wait)
+	Problem(w, http.StatusTooManyRequests, string(revue.CodeRateLimited), detail)
+}
+
+// retryAfter says in whole seconds when another try makes sense, unless that was said.
+func retryAfter(w http.ResponseWriter, wait time.Duration) {
+	if w.Header().Get("Retry-After") == "" {
+		w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(wait.Seconds())))))
+	}
+}
+
+func send(w http.ResponseWriter, status int, code, detail, id string) {
 	body, err := json.Marshal(problem{
 		Type: "about:blank", Title: http.StatusText(status), Status: status, Code: code, Detail: detail,
+		ID: id, RequestID: w.Header().Get(HeaderRequestID),
 	})
 	if err != nil { // a struct of strings and a number always has a JSON form
 		panic(err)

@@ -1,7 +1,6 @@
 package revuehttp
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/revuehq/revue"
@@ -64,18 +63,8 @@ type requestBody struct {
 	Acknowledge bool `json:"acknowledge,omitempty"`
 }
 
-// optionBody is an option: a string, or an object with value, label and consequence.
+// optionBody is an option: a string, or an object with value, label and consequence. See its decodeJSON.
 type optionBody revue.Option
-
-// UnmarshalJSON takes both forms.
-func (o *optionBody) UnmarshalJSON(b []byte) error {
-	var s string
-	if json.Unmarshal(b, &s) == nil {
-		*o = optionBody{Value: s}
-		return nil
-	}
-	return json.Unmarshal(b, (*revue.Option)(o))
-}
 
 // outcomeBody is the answer to a request: the outcome, and of a pending one what to do.
 type outcomeBody struct {
@@ -136,4 +125,9 @@ type problemBody struct {
 	Detail    string `json:"detail,omitempty"`
 	ID        string `json:"id,omitempty"` // what the error is about: a lot, a decision, an ask
 	RequestID string `json:"requestId,omitempty"`
+}
+
+// purgeBody is the body of POST /v1/purge: the id of a lot, a decision or a shared note.
+type purgeBody struct {
+	ID string `json:"id"`
 }

@@ -161,7 +161,9 @@ func indent(t *testing.T, msg []byte) string {
 }
 
 var (
-	idRE   = regexp.MustCompile(`\b(lot|ask|dec|ctx|rcpt|cor|tr)_[A-Za-z0-9_-]{12,}`)
+	idRE = regexp.MustCompile(`\b(lot|ask|dec|ctx|rcpt|cor|tr)_[A-Za-z0-9_-]{12,}`)
+	// A signature is another each time, since ids are.
+	jwsRE  = regexp.MustCompile(`\b[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,}`)
 	hashRE = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
 	// What the memory thinks of a match is its own affair.
 	scoreRE = regexp.MustCompile(`(\\?"(?:score|confidence)\\?": ?)[0-9.e-]+`)
@@ -182,6 +184,7 @@ func mask(s string) string {
 		kind, _, _ := strings.Cut(id, "_")
 		return number(kind, id)
 	})
+	s = jwsRE.ReplaceAllStringFunc(s, func(jws string) string { return number("jws", jws) })
 	return hashRE.ReplaceAllStringFunc(s, func(h string) string { return number("hash", h) })
 }
 

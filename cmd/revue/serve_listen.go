@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/revuehq/revue"
+	"github.com/revuehq/revue/internal/httpguard"
+)
+
+// listen opens a socket. An address beyond this machine is for a listener that is safe there.
+func listen(ctx context.Context, flag, addr string, safe bool, remedy string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, misuse(fmt.Sprintf("%s %s: it is HOST:PORT", flag, addr))
+	}
+	beyond := misuse(fmt.Sprintf("%s %s is reached from beyond this machine: %s", flag, addr, remedy))
+	if !safe && !httpguard.Loopback(host) {
+		return nil, beyond
+	}
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	if tcp, ok := ln.Addr().(*net.TCPAddr); !safe && (!ok || !tcp.IP.IsLoopback()) { // "localhost" may resolve to anything
+		_ = ln.Close()
+		return nil, beyond
+	}
+	return ln, nil
+}
+
+// hostName reports whether s is what a Host header can hold: a name or an address, perhaps with a port.
+func hostName(s string) bool {
+	u, err := url.Parse("http://" + s)
+	return err == nil && s != "" && u.Host == s && u.Hostname() != "" && !strings.ContainsAny(s, " \t*,")
+}
+
+// url is how this server is reached: by the name that was allowed where it listens beyond this machine.
+func (s *serve) url(ln net.Listener) string {
+	scheme := "http"
+	if s.tlsCert != "" {
+		scheme = "https"
+	}
+	host, port, err := net.SplitHostPort(ln.Addr().String())
+	if err != nil {
+		return scheme + "://" + ln.Addr().String()
+	}
+	if !httpguard.Loopback(host) && len(s.hosts) > 0 {
+		host = s.hosts[0]
+		if _, _, err := net.SplitHostPort(host); err == nil {
+			return scheme + "://" + host
+		}
+	}
+	return scheme + "://" + net.JoinHostPort(host, port)
+}
+
+// names are the hosts this server goes by: those that were allowed, and the address it listens on where
+// that is one.
+func (s *serve) names(ln net.Listener, log *slog.Logger) []string {
+	tcp, ok := ln.Addr().(*net.TCPAddr)
+	switch {
+	case !ok:
+	case !tcp.IP.IsUnspecified():
+		return append(slices.Clone(s.hosts), tcp.IP.String())
+	case len(s.hosts) == 0:
+		log.Warn("requests from beyond this machine will be refused: give the name they use with --allow-host")
+	}
+	return s.hosts
+}
+
+// metricsGuard stands before the listener that asks for no token. A web page that resolves its own name to this machine
+// is turned away: the host of a request is a loopback name, an address, which no page can make its own, or an allowed name.
+func metricsGuard(hosts []string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		_, err := netip.ParseAddr(strings.Trim(host, "[]"))
+		if err != nil && !httpguard.Loopback(host) && !slices.Contains(hosts, host) && !slices.Contains(hosts, r.Host) || r.Header.Get("Origin") != "" {
+			httpguard.Problem(w, http.StatusForbidden, string(revue.CodeDenied), "this listener does not go by the host name of the request, and is for no web page")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// unusedConns are the connections on which no request has come yet. Clients open them in advance, and a
+// server that shuts down would wait five seconds for each.
+type unusedConns struct {
+	mu    sync.Mutex
+	conns map[net.Conn]struct{}
+	shut  bool
+}
+
+func (u *unusedConns) track(c net.Conn, state http.ConnState) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case state != http.StateNew:
+		delete(u.conns, c)
+	case u.shut:
+		_ = c.Close()
+	default:
+		if u.conns == nil {
+			u.conns = map[net.Conn]struct{}{}
+		}
+		u.conns[c] = struct{}{}
+	}
+}
+
+func (u *unusedConns) close() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.shut = true
+	for c := range u.conns {
+		_ = c.Close()
+	}
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package revuehttp_test
+
+const raceEnabled = true
