@@ -256,14 +256,25 @@ func setFlag(f *pflag.Flag, value any) error {
 			if _, err := strconv.ParseBool(x); err == nil {
 				return f.Value.Set(x)
 			}
+		case "int":
+			if _, err := strconv.Atoi(x); err == nil {
+				return f.Value.Set(x)
+			}
+		}
+	case int64:
+		if f.Value.Type() == "int" {
+			return f.Value.Set(strconv.FormatInt(x, 10))
 		}
 	case bool:
 		if f.Value.Type() == "bool" {
 			return f.Value.Set(strconv.FormatBool(x))
 		}
 	}
-	if f.Value.Type() == "bool" {
+	switch f.Value.Type() {
+	case "bool":
 		return errors.New("it is true or false")
+	case "int":
+		return errors.New("it is a whole number")
 	}
 	return errors.New(`it is a text, in quotes`)
 }
@@ -272,8 +283,13 @@ func flagValue(f *pflag.Flag) any {
 	if many, ok := f.Value.(pflag.SliceValue); ok {
 		return many.GetSlice()
 	}
-	if f.Value.Type() == "bool" {
+	switch f.Value.Type() {
+	case "bool":
 		return f.Value.String() == "true"
+	case "int":
+		if n, err := strconv.Atoi(f.Value.String()); err == nil {
+			return n
+		}
 	}
 	return f.Value.String()
 }

@@ -35,6 +35,7 @@ type serve struct {
 	hosts               []string
 	profile             string
 	drainDelay          string
+	rate                int
 	logFlags            logFlags
 }
 
@@ -74,6 +75,7 @@ takes it up again after the next start. A second signal ends it at once.`,
 	f.StringVar(&s.tlsKey, "tls-key", "", "the file of its key")
 	f.StringArrayVar(&s.hosts, "allow-host", nil, "a host name that this server is reached by, besides those of this machine (may be repeated)")
 	f.StringVar(&s.profile, "profile", string(revuemcp.Decisions), "which tools /mcp has: decisions or approvals")
+	f.IntVar(&s.rate, "rate-limit", revuehttp.DefaultRate, "requests a second of one token at /v1, and as many at /mcp, with bursts of ten times that; 0 sets no limit")
 	f.StringVar(&s.drainDelay, "drain-delay", "0s", "how long /readyz says 503 before a stopping server ends what waits")
 	s.logFlags.add(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("profile", cobra.FixedCompletions(profileNames(), cobra.ShellCompDirectiveNoFileComp))
@@ -159,6 +161,14 @@ func (s *serve) run(cmd *cobra.Command, _ []string) error {
 	return err
 }
 
+// requests is --rate-limit as the API has it.
+func (s *serve) requests() float64 {
+	if s.rate == 0 {
+		return -1
+	}
+	return float64(s.rate)
+}
+
 // plan checks the settings.
 func (s *serve) plan() (plan planned, err error) {
 	if plan.log, err = s.logFlags.logger(s.stderr); err != nil {
@@ -169,6 +179,9 @@ func (s *serve) plan() (plan planned, err error) {
 	}
 	if plan.delay, err = time.ParseDuration(s.drainDelay); err != nil || plan.delay < 0 || plan.delay > maxDelay {
 		return plan, misuse(fmt.Sprintf("--drain-delay %s: it is a duration like 5s, up to %s", s.drainDelay, maxDelay))
+	}
+	if s.rate < 0 {
+		return plan, misuse("--rate-limit is negative: 0 sets no limit")
 	}
 	for _, h := range s.hosts {
 		if !hostName(h) {
@@ -249,7 +262,9 @@ func (s *serve) serve(sigCtx context.Context, restore func(), p *plane, ln, metr
 			revuemcp.NewServer(b.outer, &revuemcp.Options{Profile: plan.profile, Version: version(), Log: log}),
 			revuemcp.NewServer(b.outer, &revuemcp.Options{Profile: revuemcp.Approvals, Version: version(), Log: log}),
 		},
-		api: revuehttp.NewServer(b.outer, &revuehttp.Options{Version: version(), Log: log, Hosts: hosts}),
+		api: revuehttp.NewServer(b.outer, &revuehttp.Options{Version: version(), Log: log, Hosts: hosts, Rate: s.requests(), Burst: 10 * s.rate}),
+
+		limiter: httpguard.NewLimiter(float64(s.rate), 10*s.rate),
 	}
 	guarded := httpguard.New(&httpguard.Options{Hosts: hosts, Log: log})(b.routes(t))
 	srv := newServer(base, httpguard.Logged(log, tracing.Handler(b.metrics.HTTP(guarded))), log)
@@ -337,6 +352,8 @@ func flush(ctx context.Context, t *telemetry.Tracing, log *slog.Logger) {
 type transports struct {
 	tools []*revuemcp.Server // of /mcp and of /mcp/approvals
 	api   *revuehttp.Server
+
+	limiter *httpguard.Limiter // of requests at /mcp
 }
 
 // shutdown ends what waits and what streams, all at once.
@@ -361,8 +378,8 @@ func (t *transports) shutdown(ctx context.Context, log *slog.Logger) {
 func (b *backend) routes(t *transports) http.Handler {
 	mux := http.NewServeMux()
 	handle := func(pattern string, h http.Handler) { mux.Handle(pattern, noted(h)) }
-	handle("/mcp", httpguard.Bearer(b.outer, t.tools[0].Handler(), revue.TokenAgent))
-	handle("/mcp/approvals", httpguard.Bearer(b.outer, t.tools[1].Handler(), revue.TokenAgent))
+	handle("/mcp", httpguard.Bearer(b.outer, httpguard.Limited(t.limiter, t.tools[0].Handler()), revue.TokenAgent))
+	handle("/mcp/approvals", httpguard.Bearer(b.outer, httpguard.Limited(t.limiter, t.tools[1].Handler()), revue.TokenAgent))
 	api := t.api.Handler() // notes its routes itself
 	handle("GET /healthz", http.HandlerFunc(healthy))
 	handle("GET /readyz", http.HandlerFunc(b.ready.serve))

@@ -443,3 +443,27 @@ func TestReadiness(t *testing.T) {
 		expect(http.StatusServiceUnavailable, "this server is about to stop")
 	})
 }
+
+// TestRateLimit: each token has its own share of requests, at the API and at the MCP endpoints alike.
+func TestRateLimit(t *testing.T) {
+	limited := func(s *server, path, token, body string) int {
+		n := 0
+		for range 30 {
+			if code, text := s.send(t, http.MethodPost, path, token, body, "Accept", "application/json, text/event-stream"); code == http.StatusTooManyRequests {
+				require.Contains(t, text, "too many requests")
+				n++
+			}
+		}
+		return n
+	}
+	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	s := startWith(t, nil, "--rate-limit", "1")
+	require.Positive(t, limited(s, "/mcp", s.agent, list))
+	require.Positive(t, limited(s, "/v1/decisions/lookup", s.agent, `{"query":"which database"}`))
+	code, _ := s.send(t, http.MethodGet, "/v1/lots", s.human, "")
+	require.Equal(t, http.StatusOK, code, "another token has its own share")
+
+	s = startWith(t, []string{"REVUE_RATE_LIMIT=0"})
+	require.Zero(t, limited(s, "/mcp", s.agent, list))
+	require.Zero(t, limited(s, "/v1/decisions/lookup", s.agent, `{"query":"which database"}`))
+}

@@ -86,3 +86,22 @@ func callerAddress(r *http.Request) string {
 	}
 	return host
 }
+
+// Limited passes on what the caller's token may do now and answers 429 to the rest. Where nobody was authenticated it
+// has no say.
+func Limited(l *Limiter, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p, ok := PrincipalFrom(r.Context()); ok && p.TokenID != "" {
+			if wait, ok := l.Allow(p.TokenID); !ok {
+				TooMany(w, wait)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// TooMany answers 429 to a token that makes too many requests.
+func TooMany(w http.ResponseWriter, wait time.Duration) {
+	RateLimited(w, wait, "this token makes too many requests; wait, and make fewer")
+}

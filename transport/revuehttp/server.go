@@ -21,8 +21,8 @@ import (
 
 // What Options default to.
 const (
-	DefaultRate      = 50  // requests a second of one token
-	DefaultBurst     = 200 // requests of one token at once
+	DefaultRate      = 100  // requests a second of one token
+	DefaultBurst     = 1000 // requests of one token at once
 	DefaultHeartbeat = 15 * time.Second
 )
 
@@ -294,7 +294,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request, c *call) bool
 		}
 	}
 	if wait, ok := s.limiter.Allow(p.TokenID); !ok && p.TokenID != "" {
-		httpguard.RateLimited(w, wait, "this token makes too many requests; wait, and make fewer")
+		httpguard.TooMany(w, wait)
 		return false
 	}
 	kind := c.route.who
