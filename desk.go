@@ -31,7 +31,7 @@ type Desk struct {
 	waiters   *waiters
 	returns   returns
 	open      openLots
-	keys      keyring
+	keys      atomic.Pointer[keyring]
 	used      sync.Map      // by token: when its use was last noted
 	known     sync.Map      // workspaces, and streams of workspaces, that are known to be listed
 	draining  chan struct{} // closed by Drain

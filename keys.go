@@ -12,7 +12,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -201,22 +200,23 @@ func (k signingKey) sign(r Receipt) (Receipt, error) {
 	return r, nil
 }
 
-// keyring keeps the signing keys of the store at hand.
+// keyring is the signing keys of the store as they were read. It is never changed.
 type keyring struct {
-	mu   sync.Mutex
-	keys []signingKey // the newest first
+	keys []signingKey // the newest first, never empty
 	at   time.Time    // when they were read
 }
 
-// keysFor is how long keys are used before the store is asked again whether there are others.
-const keysFor = time.Minute
+// How long keys are used before the store is asked again whether there are others. What verifies is read more often
+// than what signs: a process that signs with a newer key is then known to all before it matters.
+const (
+	signWithin = time.Minute
+	showWithin = time.Second
+)
 
-// signingKeys returns the keys of the plane, the newest first, and makes the first.
-func (d *Desk) signingKeys(ctx context.Context) ([]signingKey, error) {
-	d.keys.mu.Lock()
-	defer d.keys.mu.Unlock()
-	if len(d.keys.keys) > 0 && time.Since(d.keys.at) < keysFor {
-		return d.keys.keys, nil
+// signingKeys returns the keys of the plane, the newest first, read no longer ago than within, and makes the first.
+func (d *Desk) signingKeys(ctx context.Context, within time.Duration) ([]signingKey, error) {
+	if have := d.keys.Load(); have != nil && time.Since(have.at) < within {
+		return have.keys, nil
 	}
 	var found []signingKey
 	err := d.view(ctx, "", func(t *tx) (err error) {
@@ -229,16 +229,16 @@ func (d *Desk) signingKeys(ctx context.Context) ([]signingKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.keys.set(found)
-	return d.keys.keys, nil
+	return d.keepKeys(found), nil
 }
 
-// set is called with the lock held.
-func (r *keyring) set(found []signingKey) {
+// keepKeys keeps what was read, in its order.
+func (d *Desk) keepKeys(found []signingKey) []signingKey {
 	slices.SortFunc(found, func(a, b signingKey) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(a.ID, b.ID))
 	})
-	r.keys, r.at = found, time.Now()
+	d.keys.Store(&keyring{keys: found, at: time.Now()})
+	return found
 }
 
 // makeKey makes a key where the ones there are call for it, and returns all.
@@ -272,7 +272,7 @@ func (d *Desk) makeKey(ctx context.Context, wanted func(have []signingKey) bool)
 
 // Keys implements [Plane].
 func (d *Desk) Keys(ctx context.Context) (KeySet, error) {
-	keys, err := d.signingKeys(ctx)
+	keys, err := d.signingKeys(ctx, showWithin)
 	if err != nil {
 		return nil, err
 	}
@@ -286,7 +286,7 @@ func (d *Desk) Keys(ctx context.Context) (KeySet, error) {
 // signed returns a receipt with the plane's signature. Where the key is out of reach the receipt goes without: no
 // outcome waits for it, and it can be read again.
 func (d *Desk) signed(ctx context.Context, r Receipt) Receipt {
-	keys, err := d.signingKeys(ctx)
+	keys, err := d.signingKeys(ctx, signWithin)
 	if err == nil {
 		var out Receipt
 		if out, err = keys[0].sign(r); err == nil {
@@ -311,12 +311,9 @@ func (a *admin) RotateKey(ctx context.Context) (PublicKey, error) {
 	if !a.human.Local {
 		return PublicKey{}, &Error{Code: CodeDenied, Message: "keys are rotated on the machine of the plane"}
 	}
-	a.desk.keys.mu.Lock()
-	defer a.desk.keys.mu.Unlock()
 	all, err := a.desk.makeKey(ctx, func([]signingKey) bool { return true })
 	if err != nil {
 		return PublicKey{}, err
 	}
-	a.desk.keys.set(all)
-	return a.desk.keys.keys[0].public(), nil
+	return a.desk.keepKeys(all)[0].public(), nil
 }
