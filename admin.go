@@ -363,6 +363,9 @@ func (d *Desk) noteUse(ctx context.Context, tok Token) {
 			return // it was noted, or another call is about to
 		}
 	}
+	// A store that is busy writing keeps nobody waiting: the next use is noted.
+	ctx, cancel := context.WithTimeout(ctx, usedWait)
+	defer cancel()
 	err := d.update(ctx, tok.Workspace, func(t *tx) error {
 		return putJSON(t, recordUsed, tok.ID, t.now)
 	})
@@ -370,6 +373,9 @@ func (d *Desk) noteUse(ctx context.Context, tok Token) {
 		d.log.WarnContext(ctx, "the use of a token was not noted", "token", tok.ID, "err", err)
 	}
 }
+
+// usedWait is how long noting the use of a token may take.
+const usedWait = 50 * time.Millisecond
 
 // usedEvery is how exactly the last use of a token is known.
 const usedEvery = time.Minute
@@ -388,8 +394,8 @@ func (t Token) name() string {
 
 // stillValid reports ErrDenied for a credential that was a token and has ended.
 func (d *Desk) stillValid(ctx context.Context, agent Agent) error {
-	return d.view(ctx, "", func(t *tx) error {
-		var tok Token
+	var tok Token
+	err := d.view(ctx, "", func(t *tx) error {
 		err := readJSON(t, recordToken, agent.Credential, &tok)
 		if errors.Is(err, ErrNotFound) {
 			return nil // an embedded agent
@@ -399,4 +405,12 @@ func (d *Desk) stillValid(ctx context.Context, agent Agent) error {
 		}
 		return err
 	})
+	if err != nil || tok.Member == "" {
+		return err
+	}
+	gone, err := (&admin{desk: d}).removed(ctx, tok.Workspace, tok.Member)
+	if err == nil && gone {
+		err = errDenied()
+	}
+	return err
 }

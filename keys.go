@@ -211,6 +211,7 @@ type keyring struct {
 const (
 	signWithin = time.Minute
 	showWithin = time.Second
+	keysWait   = 2 * time.Second // the longest that anybody waits for them
 )
 
 // signingKeys returns the keys of the plane, the newest first, read no longer ago than within, and makes the first.
@@ -218,6 +219,9 @@ func (d *Desk) signingKeys(ctx context.Context, within time.Duration) ([]signing
 	if have := d.keys.Load(); have != nil && time.Since(have.at) < within {
 		return have.keys, nil
 	}
+	// Not bound to the caller, who may leave: a receipt on its way is signed all the same.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysWait)
+	defer cancel()
 	var found []signingKey
 	err := d.view(ctx, "", func(t *tx) (err error) {
 		found, err = listJSON[signingKey](t, recordKey)
@@ -227,6 +231,9 @@ func (d *Desk) signingKeys(ctx context.Context, within time.Duration) ([]signing
 		found, err = d.makeKey(ctx, func(have []signingKey) bool { return len(have) == 0 })
 	}
 	if err != nil {
+		if have := d.keys.Load(); have != nil {
+			return have.keys, nil // they still sign and verify
+		}
 		return nil, err
 	}
 	return d.keepKeys(found), nil

@@ -1,6 +1,7 @@
 package revue_test
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/sha256"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -413,5 +415,65 @@ func FuzzKeySet(f *testing.F) {
 			require.Equal(t, k, twice[i])
 			require.Len(t, k.Key, ed25519.PublicKeySize)
 		}
+	})
+}
+
+// hung is a store in which something never ends by itself.
+type hung struct {
+	revue.Store
+	views, updates atomic.Bool
+}
+
+func (h *hung) View(ctx context.Context, ws string, fn func(revue.Tx) error) error {
+	if h.views.Load() && ws == "" {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return h.Store.View(ctx, ws, fn)
+}
+
+func (h *hung) Update(ctx context.Context, ws string, fn func(revue.Tx) error) error {
+	if h.updates.Load() {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return h.Store.Update(ctx, ws, fn)
+}
+
+// Keys that can't be read anew are used on: outcomes are neither late nor unsigned for it, to a caller who leaves too.
+func TestKeysOutlastTheirStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &hung{Store: memstore.New(nil)}
+		desk := plane(store)
+		o := request(t, desk, agent("a"), yesNo("Which of the cranes is painted?"))
+		answer(t, desk, o.LotID, revue.Answer{Value: "yes"})
+		o = request(t, desk, agent("a"), yesNo("Which of the cranes is painted?"))
+		keys, err := desk.Keys(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, keys.VerifyReceipt(*o.Receipt))
+
+		time.Sleep(2 * time.Minute) //nolint:forbidigo // fake time
+		store.views.Store(true)
+		began := time.Now()
+		o = request(t, desk, agent("a"), yesNo("Which of the cranes is painted?"))
+		require.NoError(t, keys.VerifyReceipt(*o.Receipt))
+		require.LessOrEqual(t, time.Since(began), 3*time.Second)
+		again, err := desk.Keys(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, keys, again)
+	})
+}
+
+// Whoever has a good token is let in while the store is busy writing.
+func TestAuthenticateWhileTheStoreIsBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &hung{Store: memstore.New(nil)}
+		desk := newPlane(t, store)
+		tok := newToken(t, desk, revue.TokenHuman, "Ann")
+		store.updates.Store(true)
+		began := time.Now()
+		_, err := desk.Authenticate(t.Context(), tok.Secret)
+		require.NoError(t, err)
+		require.LessOrEqual(t, time.Since(began), 100*time.Millisecond)
 	})
 }

@@ -56,11 +56,18 @@ type Lot struct {
 	DecisionID string    `json:"decisionId,omitempty"`
 	ReceiptID  string    `json:"receiptId,omitempty"`
 	Claims     []string  `json:"claims,omitempty"`     // approvals: the calls that got the outcome
-	Calls      []string  `json:"calls,omitempty"`      // approvals: the calls with an id that wait for it
+	Final      []string  `json:"final,omitempty"`      // approvals: the claims whose calls said that they have the outcome
+	Calls      []Waiting `json:"calls,omitempty"`      // approvals: the calls with an id that wait for it
 	Collected  bool      `json:"collected,omitempty"`  // approvals: by a call that came after the end
 	MergedInto string    `json:"mergedInto,omitempty"` // the open lot that took its asks when it was reopened
 	Caller     string    `json:"caller,omitempty"`     // approvals: whose call it is
 	Purged     bool      `json:"purged,omitempty"`
+}
+
+// Waiting is a call with an id that waits for an approval.
+type Waiting struct {
+	Call  string    `json:"call"`
+	Until time.Time `json:"until"` // it counts as waiting up to here, between two requests too
 }
 
 // Link points to another lot and says what differs.
@@ -333,12 +340,16 @@ func (l Lot) expire(now time.Time) (Lot, bool) {
 
 // claim returns the lot with its outcome taken by one call of its caller. A call that was parked
 // when the lot ended always gets it, unless a later call collected it in the meantime; a later call gets
-// it once, within collectFor, if no other did. The same claim again changes nothing.
+// it once, if no other did. The same claim again changes nothing. All of this ends when the outcome has been there
+// for collectFor: then it is old news, and whoever asks is asked for anew.
 func (l Lot) claim(id string, parked bool, now time.Time) (Lot, bool) {
+	if now.Sub(l.endedAt()) > collectFor && !parked {
+		return l, false
+	}
 	if id != "" && slices.Contains(l.Claims, id) {
 		return l, true
 	}
-	if l.Collected || !parked && (len(l.Claims) > 0 || now.Sub(l.endedAt()) > collectFor) {
+	if l.Collected || !parked && len(l.Claims) > 0 {
 		return l, false
 	}
 	l.Claims = append(slices.Clip(l.Claims), id)
@@ -346,28 +357,65 @@ func (l Lot) claim(id string, parked bool, now time.Time) (Lot, bool) {
 	return l, true
 }
 
-// maxCalls bounds how many calls an approval remembers; the oldest are forgotten.
-const maxCalls = 64
+const (
+	// maxCalls bounds how many calls an approval remembers; those that ended first are forgotten.
+	maxCalls = 64
+	// callGrace is how long a call that is tried again may be away between two requests.
+	callGrace = 5 * time.Second
+)
 
-// awaitedBy returns the lot with a call noted as one that waits for it, and whether that is news.
-func (l Lot) awaitedBy(call string) (Lot, bool) {
-	if call == "" || slices.Contains(l.Calls, call) {
+// awaitedBy returns the lot with a call noted as one that waits for it, and whether that is news. The one that
+// is parked for good is noted once.
+func (l Lot) awaitedBy(call string, until time.Time) (Lot, bool) {
+	if call == "" {
 		return l, false
 	}
-	l.Calls = append(slices.Clip(l.Calls), call)
-	l.Calls = l.Calls[max(0, len(l.Calls)-maxCalls):]
+	calls := make([]Waiting, 0, len(l.Calls)+1)
+	for _, c := range l.Calls {
+		if c.Call != call {
+			calls = append(calls, c)
+		} else if !c.Until.Before(until) {
+			return l, false
+		}
+	}
+	calls = append(calls, Waiting{Call: call, Until: until})
+	slices.SortStableFunc(calls, func(a, b Waiting) int { return a.Until.Compare(b.Until) })
+	l.Calls = calls[max(0, len(calls)-maxCalls):]
 	return l, true
 }
 
-// hasCall reports whether a call waits for the lot, or has its outcome.
-func (l Lot) hasCall(call string) bool {
-	return call != "" && (slices.Contains(l.Calls, call) || slices.Contains(l.Claims, call))
+// awaited reports whether a call was waiting for the lot when it ended, and may still be told.
+func (l Lot) awaited(call string, now time.Time) bool {
+	return call != "" && now.Sub(l.endedAt()) <= collectFor && slices.ContainsFunc(l.Calls, func(c Waiting) bool {
+		return c.Call == call && !c.Until.Before(l.endedAt())
+	})
+}
+
+// hasCall reports whether the lot is the one that a call is about: it waits for it, or has its outcome, and that is no
+// old news.
+func (l Lot) hasCall(call string, now time.Time) bool {
+	switch {
+	case call == "":
+		return false
+	case l.Status == StatusOpen:
+		return slices.ContainsFunc(l.Calls, func(c Waiting) bool { return c.Call == call })
+	default:
+		return l.awaited(call, now) || now.Sub(l.endedAt()) <= collectFor && slices.Contains(l.Claims, call)
+	}
+}
+
+// delivered returns the lot with a claim that was said to have reached its caller: it is not taken back any more.
+func (l Lot) delivered(claim string) Lot {
+	if slices.Contains(l.Claims, claim) && !slices.Contains(l.Final, claim) {
+		l.Final = append(slices.Clip(l.Final), claim)
+	}
+	return l
 }
 
 // unclaim takes back a claim whose outcome did not reach its caller.
 func (l Lot) unclaim(id string) Lot {
 	i := slices.Index(l.Claims, id)
-	if i < 0 {
+	if i < 0 || slices.Contains(l.Final, id) {
 		return l
 	}
 	l.Claims = slices.Delete(slices.Clone(l.Claims), i, i+1)

@@ -240,8 +240,8 @@ func TestAgentCall(t *testing.T) {
 		got(<-first, lot.ID)
 		got(<-second, lot.ID)
 		got(approving(t, desk, "polls", 0), lot.ID)
-		// Each of them gets it again, however late and how often, and nobody else does.
-		time.Sleep(3 * time.Hour) //nolint:forbidigo // fake time
+		// Each of them gets it again within the hour, however often, and nobody else does.
+		time.Sleep(59 * time.Minute) //nolint:forbidigo // fake time
 		for _, call := range []string{"one", "two", "polls", "one"} {
 			got(approving(t, desk, call, 0), lot.ID)
 		}
@@ -251,7 +251,132 @@ func TestAgentCall(t *testing.T) {
 		require.NotEqual(t, lot.ID, next.ID)
 		got(approving(t, desk, "three", 0), next.ID)
 		got(approving(t, desk, "one", 0), lot.ID)
-		open(approving(t, desk, "four", 0), lot.ID, next.ID)
+		// After that it is old news, to whoever had it.
+		time.Sleep(2 * time.Minute) //nolint:forbidigo // fake time
+		got(approving(t, desk, "three", 0), next.ID)
+		open(approving(t, desk, "one", 0), lot.ID, next.ID)
+		open(approving(t, desk, "polls", 0), lot.ID, next.ID)
+	})
+}
+
+// Calls that asked and did not stay are later calls: one of them collects the outcome, once.
+func TestAgentCallsThatLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		desk := plane(memstore.New(nil))
+		running(t, desk)
+		for _, call := range []string{"one", "two", ""} {
+			require.Equal(t, revue.OutcomePending, approving(t, desk, call, 0).Status)
+		}
+		time.Sleep(10 * time.Second) //nolint:forbidigo // fake time
+		lot := answer(t, desk, onlyLot(t, desk).ID, revue.Answer{Value: revue.Approved})
+		time.Sleep(10 * time.Second) //nolint:forbidigo // fake time
+		o := approving(t, desk, "two", 0)
+		require.Equal(t, revue.OutcomeAnswered, o.Status)
+		require.Equal(t, lot.ID, o.LotID)
+		for _, call := range []string{"one", "", "three"} {
+			require.Equal(t, revue.OutcomePending, approving(t, desk, call, 0).Status, "call %q", call)
+		}
+		require.Equal(t, lot.ID, approving(t, desk, "two", 0).LotID, "the call that has it")
+		// A call that is told an hour later is asked for anew, and so is one whose card nobody collected in time.
+		other := answer(t, desk, onlyLot(t, desk).ID, revue.Answer{Value: revue.Approved})
+		time.Sleep(61 * time.Minute) //nolint:forbidigo // fake time
+		for _, call := range []string{"one", "two", "three"} {
+			o := approving(t, desk, call, 0)
+			require.Equal(t, revue.OutcomePending, o.Status)
+			require.NotContains(t, []string{lot.ID, other.ID}, o.LotID)
+		}
+	})
+}
+
+// What a call said it has is not given back, and nobody else says so for it.
+func TestReturnedIsFinal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		desk := plane(memstore.New(nil))
+		running(t, desk)
+		returned := func(a revue.Agent, o revue.Outcome, err error) error {
+			r, ok := desk.Decider(a).(revue.Returner)
+			require.True(t, ok)
+			return r.Returned(t.Context(), o, err)
+		}
+		a := agent("a")
+		a.Call, a.Acknowledges = "one", true
+		ask := revue.Ask{Kind: revue.KindApproval, Question: "Drop the table?"}
+		o, err := desk.Decider(a).Request(t.Context(), ask)
+		require.NoError(t, err)
+		early := o
+		early.Status = revue.OutcomeAnswered
+		require.ErrorIs(t, returned(a, early, nil), revue.ErrConflict, "it has no outcome yet")
+		lot := answer(t, desk, onlyLot(t, desk).ID, revue.Answer{Value: revue.Approved})
+		o, err = desk.Decider(a).Request(t.Context(), ask)
+		require.NoError(t, err)
+		require.Equal(t, revue.Approved, o.Answer)
+
+		thread, credential := a, a
+		thread.Thread, credential.Credential = "elsewhere", "b"
+		for _, other := range []revue.Agent{thread, credential} {
+			require.ErrorIs(t, returned(other, o, errors.New("broken pipe")), revue.ErrNotFound)
+			require.ErrorIs(t, returned(other, o, nil), revue.ErrNotFound)
+		}
+		next := a
+		next.Call = "two"
+		require.NoError(t, returned(a, o, nil))
+		for range 3 {
+			require.NoError(t, returned(a, o, errors.New("broken pipe")), "too late")
+			raw := o
+			raw.Claim = "one"
+			require.NoError(t, returned(a, raw, errors.New("broken pipe")), "too late")
+			again, err := desk.Decider(next).Request(t.Context(), ask)
+			require.NoError(t, err)
+			require.Equal(t, revue.OutcomePending, again.Status)
+			require.NotEqual(t, lot.ID, again.LotID)
+		}
+	})
+}
+
+// An answer to a decision that was said to be returned before it was there is there for whoever asks next.
+func TestReturnedTooEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		desk := plane(memstore.New(nil))
+		running(t, desk)
+		a := agent("a")
+		o := request(t, desk, a, yesNo("Should I delete this now?"))
+		require.Equal(t, revue.OutcomePending, o.Status)
+		r, ok := desk.Decider(a).(revue.Returner)
+		require.True(t, ok)
+		early := o
+		early.Status = revue.OutcomeAnswered
+		require.ErrorIs(t, r.Returned(t.Context(), early, nil), revue.ErrConflict)
+		time.Sleep(11 * time.Minute) //nolint:forbidigo // fake time
+		answer(t, desk, o.LotID, revue.Answer{Value: "no"})
+		got := request(t, desk, a, yesNo("Should I delete this now?"))
+		require.Equal(t, revue.OutcomeAnswered, got.Status)
+		require.Equal(t, "no", got.Answer)
+	})
+}
+
+// What was approved for one repository is no leave for another, nor for one that is not known.
+func TestApprovalIsOfOneRepository(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		desk := plane(memstore.New(nil))
+		running(t, desk)
+		lots := map[string]string{}
+		ask := revue.Ask{Kind: revue.KindApproval, Question: "Run the migration?"}
+		repos := []string{"github.com/acme/staging", "github.com/acme/billing-prod", ""}
+		at := func(repo string) revue.Outcome {
+			a := agent("a")
+			a.Repo = repo
+			return request(t, desk, a, ask)
+		}
+		for _, repo := range repos {
+			lots[repo] = at(repo).LotID
+		}
+		require.NotEqual(t, lots[repos[0]], lots[repos[1]])
+		require.NotEqual(t, lots[repos[0]], lots[repos[2]])
+		answer(t, desk, lots[repos[0]], revue.Answer{Value: revue.Approved})
+		time.Sleep(time.Minute) //nolint:forbidigo // fake time
+		require.Equal(t, revue.OutcomePending, at(repos[1]).Status)
+		require.Equal(t, revue.OutcomePending, at(repos[2]).Status)
+		require.Equal(t, revue.Approved, at(repos[0]).Answer)
 	})
 }
 

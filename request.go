@@ -164,7 +164,7 @@ func (c *decider) Request(ctx context.Context, ask Ask) (Outcome, error) {
 	}
 }
 
-// Returned implements [Returner].
+// Returned implements [Returner]. An outcome that was said to be returned stays so: a later failure takes nothing back.
 func (c *decider) Returned(ctx context.Context, o Outcome, err error) error {
 	if o.Status == OutcomePending || o.Status == OutcomeReused {
 		return nil
@@ -172,26 +172,61 @@ func (c *decider) Returned(ctx context.Context, o Outcome, err error) error {
 	if o.AskID == "" {
 		return invalid("decisionRef", "the outcome names no ask")
 	}
-	if err == nil {
-		return c.desk.returns.mark(ctx, c.desk, c.agent, o.AskID)
+	agent, aerr := c.agent.normalized()
+	if aerr != nil {
+		return aerr
 	}
-	if o.Claim == "" {
+	claim := o.Claim
+	if claim != "" && !strings.HasPrefix(claim, "clm_") && !strings.HasPrefix(claim, "call_") {
+		claim, aerr = callID(claim) // the caller knows its call by the id it gave it
+		if aerr != nil {
+			return aerr
+		}
+	}
+	if err == nil {
+		return c.desk.returns.mark(ctx, c.desk, agent, o.AskID, claim)
+	}
+	if claim == "" {
 		return nil // a decision: it counts as returned when it is said to be
 	}
-	return c.desk.update(ctx, c.agent.Workspace, func(t *tx) error {
-		rec, err := t.Ask(o.AskID)
-		if err != nil || rec.Credential != c.agent.Credential {
-			return notFound(cmp.Or(err, error(ErrNotFound)), o.AskID, "ask of yours")
+	return c.desk.update(ctx, agent.Workspace, func(t *tx) error {
+		_, lot, err := t.askOf(agent, o.AskID)
+		if errors.Is(err, errTakenBack) {
+			return nil
 		}
-		lot, err := t.Lot(rec.LotID)
 		if err != nil {
 			return err
 		}
-		if call, err := callID(o.Claim); err == nil {
-			lot = lot.unclaim(call) // the caller may know its call by nothing but the id it gave it
-		}
-		return t.PutLot(lot.unclaim(o.Claim))
+		return t.PutLot(lot.unclaim(claim))
 	})
+}
+
+// errTakenBack says that an outcome was taken back before anyone noted that it was returned. There is nothing to note.
+var errTakenBack = errors.New("the outcome was taken back")
+
+// askOf returns an ask of an agent whose outcome was given, and its lot. An approval's is that of its caller alone.
+func (t *tx) askOf(agent Agent, id string) (AskRecord, Lot, error) {
+	rec, err := t.Ask(id)
+	if errors.Is(err, ErrNotFound) || err == nil && rec.Credential != agent.Credential {
+		return rec, Lot{}, notFound(ErrNotFound, id, "ask of yours")
+	}
+	if err != nil || rec.LotID == "" {
+		return rec, Lot{}, err
+	}
+	lot, err := t.Lot(rec.LotID)
+	if err != nil {
+		return rec, lot, err
+	}
+	lot = lot.At(t.now)
+	switch {
+	case lot.Kind == KindApproval && lot.Caller != agent.caller():
+		return rec, lot, notFound(ErrNotFound, id, "ask of yours")
+	case lot.Status == StatusOpen && lot.Earlier != nil: // it had one, which a human took back
+		return rec, lot, errTakenBack
+	case lot.Status == StatusOpen:
+		return rec, lot, &Error{Code: CodeConflict, ID: id, Message: "ask " + id + " has no outcome yet; wait for it before you say that it was returned"}
+	}
+	return rec, lot, nil
 }
 
 // placement is an ask on its way to a lot.
@@ -829,7 +864,7 @@ var errReleased = errors.New("the answer was withdrawn")
 // wait for the calls that were parked on it.
 func (d *Desk) deliver(ctx context.Context, agent Agent, at standing, parked bool) (Outcome, bool, error) {
 	if at.lot.Kind == KindApproval {
-		if !parked && !at.graced && !at.lot.hasCall(agent.Call) && at.now.Sub(at.lot.endedAt()) < claimGrace {
+		if !parked && !at.graced && !at.lot.hasCall(agent.Call, at.now) && at.now.Sub(at.lot.endedAt()) < claimGrace {
 			if d.drained() {
 				return d.pending(at.ask), true, nil
 			}
@@ -840,7 +875,7 @@ func (d *Desk) deliver(ctx context.Context, agent Agent, at standing, parked boo
 			return Outcome{}, false, err
 		}
 	} else if !agent.Acknowledges && at.ask.ReturnedAt.IsZero() {
-		if err := d.returns.mark(ctx, d, agent, at.ask.ID); err != nil {
+		if err := d.returns.mark(ctx, d, agent, at.ask.ID, ""); err != nil && !errors.Is(err, ErrConflict) { // else it was taken back
 			return Outcome{}, false, err
 		}
 	}
@@ -880,7 +915,7 @@ func (d *Desk) approval(ctx context.Context, agent Agent, ask Ask, deadline time
 			if err != nil || at.lot.Status != StatusOpen {
 				return err
 			}
-			if lot, news := at.lot.awaitedBy(agent.Call); news {
+			if lot, news := at.lot.awaitedBy(agent.Call, t.now.Add(ask.Wait+callGrace)); news {
 				at.lot, err = lot, t.PutLot(lot)
 			}
 			return err
@@ -904,16 +939,21 @@ func (t *tx) card(p placement) (standing, error) {
 	if err != nil {
 		return standing{}, err
 	}
+	// What was approved for one repository is no leave for another, nor for one that is not known.
+	lots = slices.DeleteFunc(lots, func(l Lot) bool { return l.Caller != p.agent.caller() || l.Repo != p.agent.Repo })
+	for i := range lots {
+		lots[i] = lots[i].At(t.now)
+	}
 	// A call that is tried again is about the card it waited for, whatever came later.
-	i := slices.IndexFunc(lots, func(l Lot) bool { return l.Caller == p.agent.caller() && l.hasCall(p.agent.Call) })
-	if i < 0 {
-		i = slices.IndexFunc(lots, func(l Lot) bool { return l.Caller == p.agent.caller() })
+	i := slices.IndexFunc(lots, func(l Lot) bool { return l.hasCall(p.agent.Call, t.now) })
+	if i < 0 && len(lots) > 0 {
+		i = 0
 	}
 	if i < 0 {
 		return standing{}, nil
 	}
-	lot := lots[i].At(t.now)
-	if _, free := lot.claim(p.agent.Call, lot.hasCall(p.agent.Call), t.now); lot.Status != StatusOpen && !free || lot.Purged {
+	lot := lots[i]
+	if _, free := lot.claim(p.agent.Call, lot.awaited(p.agent.Call, t.now), t.now); lot.Status != StatusOpen && !free || lot.Purged {
 		return standing{}, nil
 	}
 	asks, err := t.FindAsks(AskQuery{Lot: lot.ID, Limit: 1})
@@ -933,7 +973,7 @@ func (d *Desk) claim(ctx context.Context, agent Agent, rec AskRecord, parked boo
 		if at.claim = agent.Call; at.claim == "" {
 			at.claim = t.ids.new("clm_")
 		}
-		lot, ok := at.lot.claim(at.claim, parked || at.lot.hasCall(agent.Call), t.now)
+		lot, ok := at.lot.claim(at.claim, parked || at.lot.awaited(agent.Call, t.now), t.now)
 		if !ok {
 			return errClaimed
 		}

@@ -16,16 +16,17 @@ type returns struct {
 }
 
 type returnedAsk struct {
-	ask        string
-	credential string
-	err        error
-	done       chan struct{}
+	ask   string
+	agent Agent
+	claim string // of an approval
+	err   error
+	done  chan struct{}
 }
 
 // mark notes that the outcome of an agent's ask was returned, and waits until that is committed. It is
 // noted even when ctx ends: the outcome is on its way.
-func (r *returns) mark(ctx context.Context, d *Desk, agent Agent, ask string) error {
-	mine := &returnedAsk{ask: ask, credential: agent.Credential, done: make(chan struct{})}
+func (r *returns) mark(ctx context.Context, d *Desk, agent Agent, ask, claim string) error {
+	mine := &returnedAsk{ask: ask, agent: agent, claim: claim, done: make(chan struct{})}
 	r.mu.Lock()
 	if r.waiting == nil {
 		r.waiting, r.busy = map[string][]*returnedAsk{}, map[string]bool{}
@@ -89,13 +90,22 @@ func (d *Desk) writeReturned(ctx context.Context, workspace string, batch []*ret
 	return d.update(ctx, workspace, func(t *tx) error {
 		var marked []string
 		for _, b := range batch {
-			rec, err := t.Ask(b.ask)
-			if errors.Is(err, ErrNotFound) || err == nil && rec.Credential != b.credential {
-				b.err = notFound(ErrNotFound, b.ask, "ask of yours")
+			b.err = nil // of an earlier run
+			rec, lot, err := t.askOf(b.agent, b.ask)
+			if errors.Is(err, ErrNotFound) || errors.Is(err, ErrConflict) {
+				b.err = err
+				continue
+			}
+			if errors.Is(err, errTakenBack) {
 				continue
 			}
 			if err != nil {
 				return err
+			}
+			if b.claim != "" {
+				if err := t.PutLot(lot.delivered(b.claim)); err != nil {
+					return err
+				}
 			}
 			if !rec.ReturnedAt.IsZero() {
 				continue

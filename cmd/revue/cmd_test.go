@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -43,10 +46,9 @@ func TestHarness(t *testing.T) {
 	require.Empty(t, name)
 }
 
-// TestHumanOnly walks every command: each that changes something refuses to run for an agent, and says so
-// before it touches anything.
-func TestHumanOnly(t *testing.T) {
-	args := map[string][]string{
+// humanCommands are the commands that change something or show a secret, with arguments that are well formed.
+func humanCommands() map[string][]string {
+	return map[string][]string{
 		"revue answer":           {"lot_x", "yes"},
 		"revue dismiss":          {"lot_x"},
 		"revue reopen":           {"lot_x"},
@@ -64,6 +66,30 @@ func TestHumanOnly(t *testing.T) {
 		"revue login":            {"http://127.0.0.1:1"},
 		"revue logout":           {},
 	}
+}
+
+// TestSecurityNames compares the commands that SECURITY.md says refuse to run for an agent with those that do.
+func TestSecurityNames(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "..", "SECURITY.md"))
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(doc), "Some commands refuse to run")
+	require.True(t, found)
+	list, _, found := strings.Cut(rest, "This stops accidents")
+	require.True(t, found)
+	var named []string
+	for _, m := range regexp.MustCompile("`(revue [^`]+)`").FindAllStringSubmatch(list, -1) {
+		named = append(named, strings.TrimSuffix(m[1], " --remove"))
+	}
+	require.ElementsMatch(t, slices.Collect(maps.Keys(humanCommands())), named)
+}
+
+// TestHumanOnly walks every command: each that changes something refuses to run for an agent, and says so
+// before it touches anything.
+func TestHumanOnly(t *testing.T) {
+	args := humanCommands()
+	agent := func(key string) string {
+		return map[string]string{"CODEX_SANDBOX": "seatbelt", "REVUE_DB": t.TempDir() + "/none.db"}[key]
+	}
 	looks := map[string]bool{
 		"revue inbox": true, "revue why": true, "revue decisions": true, "revue workspace list": true,
 		"revue whoami": true, "revue member": true, "revue member list": true,
@@ -75,6 +101,13 @@ func TestHumanOnly(t *testing.T) {
 		for _, c := range append(c.Commands(), c) {
 			path := c.CommandPath()
 			if looks[path] {
+				require.NotContains(t, args, path)
+				if path == "revue serve" || path == "revue mcp" { // which would run
+					continue
+				}
+				var diag bytes.Buffer
+				run(t.Context(), &world{args: strings.Fields(path)[1:], env: agent, stdin: io.NopCloser(strings.NewReader("")), stdout: io.Discard, stderr: &diag})
+				require.NotContains(t, diag.String(), "CODEX_SANDBOX", path)
 				continue
 			}
 			rest, ok := args[path]
@@ -82,10 +115,7 @@ func TestHumanOnly(t *testing.T) {
 			var out, diag bytes.Buffer
 			code := run(t.Context(), &world{
 				args: append(strings.Fields(path)[1:], rest...),
-				env: func(key string) string {
-					return map[string]string{"CODEX_SANDBOX": "seatbelt", "REVUE_DB": t.TempDir() + "/none.db"}[key]
-				},
-				stdin: io.NopCloser(strings.NewReader("")), stdout: &out, stderr: &diag,
+				env:  agent, stdin: io.NopCloser(strings.NewReader("")), stdout: &out, stderr: &diag,
 			})
 			require.Equal(t, exitFailed, code, path)
 			require.Contains(t, diag.String(), "CODEX_SANDBOX")

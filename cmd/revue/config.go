@@ -144,10 +144,13 @@ func readConfig(path string) (*configFile, error) {
 		return nil, misuse(fmt.Sprintf("%s: is larger than %d bytes, and no config file is", path, maxConfig))
 	}
 	c.open = runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0
+	if at := secretText.FindIndex(c.text); c.open && at != nil { // in a comment, too
+		return nil, misuse(fmt.Sprintf("%s:%d: holds a secret, and others can read the file: chmod 600 it", path, 1+bytes.Count(c.text[:at[0]], []byte("\n"))))
+	}
 	if _, err := toml.Decode(string(c.text), &c.values); err != nil {
 		var bad toml.ParseError
 		if errors.As(err, &bad) {
-			return nil, misuse(fmt.Sprintf("%s:%d: is no TOML: %s", path, bad.Position.Line, bad.Message))
+			return nil, misuse(fmt.Sprintf("%s:%d: is no TOML: %s", path, bad.Position.Line, secretText.ReplaceAllString(bad.Message, "[a secret]")))
 		}
 		return nil, misuse(path + ": is no TOML")
 	}
@@ -179,7 +182,10 @@ func (c *configFile) check(flags *pflag.FlagSet) error {
 	}
 	slices.SortFunc(keys, func(a, b string) int { return c.line(a) - c.line(b) })
 	for _, key := range keys {
-		if !slices.Contains(names, key) {
+		switch known := slices.Contains(names, key); {
+		case !known && secretValue(key):
+			return misuse(fmt.Sprintf("%s:%d: a secret stands where the name of a setting belongs: take it out, no setting needs one", c.path, c.line(key)))
+		case !known:
 			return misuse(fmt.Sprintf("%s:%d: there is no key %q; did you mean %q?", c.path, c.line(key), key, nearest(key, names)))
 		}
 		for _, v := range texts(c.values[key]) {
@@ -190,6 +196,9 @@ func (c *configFile) check(flags *pflag.FlagSet) error {
 	}
 	return nil
 }
+
+// secretText is a token or the password of an address, anywhere in a file.
+var secretText = regexp.MustCompile(secretArg.String() + `|://[^\s/:@"']*:[^\s/@"']+@`)
 
 // secretValue reports whether a value has a token or a password in it.
 func secretValue(v string) bool {

@@ -71,7 +71,7 @@ func TestConfigPrecedence(t *testing.T) {
 	where, _, _, _ := serveWith(t, map[string]string{"HOME": "/srv/revue"})
 	require.Equal(t, `"/srv/revue/.local/share/revue/revue.db"  # default`, where["db"])
 	require.Equal(t, `"default"  # default`, where["workspace"])
-	hosts, _, _, _ := serveWith(t, map[string]string{"REVUE_ALLOW_HOST": "a.example.com, b.example.com", "REVUE_INSECURE_LISTEN": "1"})
+	hosts, _, _, _ := serveWith(t, map[string]string{"HOME": "/srv/revue", "REVUE_ALLOW_HOST": "a.example.com, b.example.com", "REVUE_INSECURE_LISTEN": "1"})
 	require.Equal(t, `["a.example.com", "b.example.com"]  # environment: REVUE_ALLOW_HOST`, hosts["allow-host"])
 	require.Equal(t, `true  # environment: REVUE_INSECURE_LISTEN`, hosts["insecure-listen"])
 }
@@ -109,7 +109,11 @@ func TestConfigRefused(t *testing.T) {
 	require.Equal(t, exitMisused, code)
 	require.Contains(t, diag, "REVUE_INSECURE_LISTEN: it is true or false")
 
-	for _, text := range []string{"db = 'postgres://ada:" + secret + "@db/revue'\n", "workspace = 'rvu_h_" + secret + "'\n", "allow-host = ['rvu_a_" + secret + "']\n"} {
+	for _, text := range []string{
+		"db = 'postgres://ada:" + secret + "@db/revue'\n", "workspace = 'rvu_h_" + secret + "'\n", "allow-host = ['rvu_a_" + secret + "']\n",
+		"# the agent has rvu_a_" + secret + "\n", "addr = '127.0.0.1:0' # rvu_h_" + secret + "\n", "# https://ada:" + secret + "@db/revue\n",
+		"rvu_a_" + secret + " = 1\n", "[tls]\nx = 'rvu_a_" + secret + "'\n", "addr = rvu_a_" + secret + "\n",
+	} {
 		path := configFileOf(t, text)
 		require.NoError(t, os.Chmod(path, 0o640))
 		_, _, diag, code := serveWith(t, nil, "--config", path)
@@ -117,9 +121,71 @@ func TestConfigRefused(t *testing.T) {
 		require.Contains(t, diag, "holds a secret, and others can read the file: chmod 600 it")
 		require.NotContains(t, diag, secret)
 	}
-	_, out, diag, code := serveWith(t, nil, "--config", configFileOf(t, "db = 'postgres://ada:"+secret+"@db/revue'\n"))
+	_, out, diag, code := serveWith(t, nil, "--config", configFileOf(t, "db = 'x.db'\nworkspace = 'rvu_h_"+secret+"'\n"))
 	require.Equal(t, exitDone, code, diag)
 	require.NotContains(t, out, secret)
+	require.Contains(t, out, "[a secret]")
+}
+
+// TestConfigSecretMisplaced: a secret where none belongs, in a file that its owner alone can read, is not repeated.
+func TestConfigSecretMisplaced(t *testing.T) {
+	const secret = "kq7wmzt4hxnp2rv6"
+	for text, want := range map[string]string{
+		"\nrvu_a_" + secret + " = 'x'\n":                                  ":2: a secret stands where the name of a setting belongs",
+		"['rvu_h_" + secret + "']\nx = 1\n":                               ":1: a secret stands where the name of a setting belongs",
+		"'https://ada:" + secret + "@db' = 1\n":                           ":1: a secret stands where the name of a setting belongs",
+		"rvu_a_" + secret + " = 1\nrvu_a_" + secret + " = 2\n":            ":2: is no TOML",
+		"rvu_a_" + secret + "\n":                                          "is no TOML",
+		"addr = rvu_a_" + secret + "\n":                                   "is no TOML",
+		"log-level = 'rvu_a_" + secret + "'\n":                            "--log-level [token]",
+		"addr = 'rvu_a_" + secret + "'\n":                                 "--addr [token]: it is HOST:PORT",
+		"allow-host = ['https://rvu_a_" + secret + "']\n":                 "--allow-host",
+		"drain-delay = 'rvu_a_" + secret + "'\n":                          "--drain-delay [token]",
+		"db = 'x.db'\nprofile = 'rvu_h_" + secret + "'\n":                 "--profile [token]",
+		"tls-cert = 'rvu_h_" + secret + "'\ntls-key = 'x'\ndb = 'x.db'\n": "[token]: no such file",
+	} {
+		_, out, diag, code := serveWith(t, nil, "--config", configFileOf(t, text))
+		require.NotEqual(t, exitDone, code, text)
+		require.Empty(t, out)
+		require.Contains(t, diag, want, text)
+		require.NotContains(t, diag, secret)
+	}
+}
+
+// TestConfigPrintChecks: what serve would refuse, --print-config refuses with the same words.
+func TestConfigPrintChecks(t *testing.T) {
+	for _, args := range [][]string{
+		{"--log-level", "loud"},
+		{"--log-format", "xml"},
+		{"--drain-delay", "soon"},
+		{"--drain-delay", "-1s"},
+		{"--drain-delay", "11m"},
+		{"--profile", "nonsense"},
+		{"--rate-limit", "-1"},
+		{"--allow-host", "https://revue.example.com/"},
+		{"--addr", "7433"},
+		{"--addr", "127.0.0.1:"},
+		{"--addr", "127.0.0.1:99999"},
+		{"--addr", "127.0.0.1:no-such-port"},
+		{"--addr", "0.0.0.0:7433"},
+		{"--metrics-addr", "7433"},
+		{"--metrics-addr", "0.0.0.0:9464"},
+		{"--tls-cert", "cert.pem"},
+		{"--tls-cert", "none.pem", "--tls-key", "none.pem"},
+		{"--db", "postgres://db/revue"},
+	} {
+		env := map[string]string{"HOME": t.TempDir()}
+		_, out, printed, code := serveWith(t, env, args...)
+		require.NotEqual(t, exitDone, code, "%v", args)
+		require.Empty(t, out)
+		require.Contains(t, strings.ToLower(printed), args[0][2:5], "%v", args)
+		var diag bytes.Buffer
+		require.Equal(t, code, run(t.Context(), &world{
+			args: append([]string{"serve"}, args...), env: func(key string) string { return env[key] },
+			stdin: io.NopCloser(strings.NewReader("")), stdout: io.Discard, stderr: &diag,
+		}), "%v", args)
+		require.Equal(t, diag.String(), printed, "%v", args)
+	}
 }
 
 func TestNearest(t *testing.T) {
@@ -141,13 +207,14 @@ func FuzzReadConfig(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		settings, out, diag, code := serveWith(t, nil, "--config", configFileOf(t, text))
+		home := map[string]string{"HOME": "/srv/revue"}
+		settings, out, diag, code := serveWith(t, home, "--config", configFileOf(t, text))
 		if code != exitDone {
 			require.Empty(t, out)
 			require.Equal(t, 1, strings.Count(diag, "\n"), diag)
 			return
 		}
-		again, _, diag, code := serveWith(t, nil, "--config", configFileOf(t, out))
+		again, _, diag, code := serveWith(t, home, "--config", configFileOf(t, out))
 		require.Equal(t, exitDone, code, "%s: %s", out, diag)
 		require.Len(t, again, len(settings))
 	})

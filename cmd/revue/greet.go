@@ -3,18 +3,21 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/revuehq/revue"
 	"github.com/revuehq/revue/internal/term"
 )
 
 // greet prints where the server is and where its data is. On a workspace without tokens it makes one of each
-// kind, and prints what a newcomer needs.
+// kind, unless told not to, and prints what a newcomer needs. A workspace that is half imported keeps the others from
+// nothing: it is refused by itself, and who follows it for the metrics logs why.
 func (s *serve) greet(ctx context.Context, p *plane, url string) error {
 	h := s.human()
 	admin := p.Admin(h)
 	tokens, err := admin.Tokens(ctx)
-	if err != nil {
+	half := notWhole(err, h.Workspace)
+	if err != nil && !half {
 		return err
 	}
 	flags := ""
@@ -25,7 +28,12 @@ func (s *serve) greet(ctx context.Context, p *plane, url string) error {
 		flags += " --workspace " + shellWord(h.Workspace)
 	}
 	out := s.printer()
-	if len(tokens) > 0 {
+	if half {
+		out.own("revue listens on %s\nIts data is in %s\n", url, term.Line(p.path, 0))
+		out.own("The workspace %s is not whole, and is refused until its import is completed.\n", term.Line(h.Workspace, 0))
+		return out.err
+	}
+	if len(tokens) > 0 || s.noTokens {
 		out.own("revue listens on %s\nIts data is in %s\n", url, term.Line(p.path, 0))
 		out.own("To connect an agent, make it a token: revue token create --kind agent%s\n", flags)
 		return out.err
@@ -51,6 +59,12 @@ func (s *serve) greet(ctx context.Context, p *plane, url string) error {
 	out.own("Answer in another terminal:\n\n  revue inbox%s\n  revue answer%s LOT VALUE\n\n", flags, flags)
 	out.own("An approval takes the VALUE approved or declined.\n")
 	return out.err
+}
+
+// notWhole reports whether an error is that a workspace was imported in part. A store that does not answer names none.
+func notWhole(err error, workspace string) bool {
+	var e *revue.Error
+	return errors.As(err, &e) && e.Code == revue.CodeUnavailable && e.ID == workspace
 }
 
 // ownWorkspace makes sure of the workspace that the server names. A database that has workspaces gets no other one

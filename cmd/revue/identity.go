@@ -4,17 +4,20 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/revuehq/revue"
 )
 
 // localAgent is the agent at the other end of stdio. No credential tells one from another: they share one.
-func (a *app) localAgent(ctx context.Context) revue.Agent {
-	thread, _ := a.thread()
+func (a *app) localAgent(ctx context.Context) (revue.Agent, error) {
+	thread, _, err := a.thread()
 	return revue.Agent{
 		Workspace:  a.workspaceName(),
 		Credential: "local",
@@ -23,13 +26,13 @@ func (a *app) localAgent(ctx context.Context) revue.Agent {
 		Repo:       a.repo(ctx),
 		Via:        "mcp stdio",
 		AnyThread:  true,
-	}
+	}, err
 }
 
 // remoteAgent is the agent at the other end of stdio, for a plane elsewhere. Who it is the token says.
-func (a *app) remoteAgent(ctx context.Context) revue.Agent {
-	thread, made := a.thread()
-	return revue.Agent{Workspace: a.pinned(), Thread: thread, Repo: a.repo(ctx), Via: "mcp stdio", AnyThread: made}
+func (a *app) remoteAgent(ctx context.Context) (revue.Agent, error) {
+	thread, made, err := a.thread()
+	return revue.Agent{Workspace: a.pinned(), Thread: thread, Repo: a.repo(ctx), Via: "mcp stdio", AnyThread: made}, err
 }
 
 func (a *app) agentName() string {
@@ -40,16 +43,27 @@ func (a *app) agentName() string {
 	return name
 }
 
-// thread is the answer route: what the environment pins, else one made up for this process.
-func (a *app) thread() (thread string, made bool) {
+// maxThread bounds the name of a thread, in bytes: it travels in a header.
+const maxThread = 200
+
+// thread is the answer route: what the environment pins, else one made up for this process. One that no plane would
+// take is an error now, and not in each call.
+func (a *app) thread() (thread string, made bool, err error) {
 	for _, key := range []string{"REVUE_THREAD_ID", "REVUE_WORKSTREAM_ID"} {
-		if t := strings.TrimSpace(a.env(key)); t != "" {
-			return t, false
+		t := strings.TrimSpace(a.env(key))
+		switch {
+		case t == "":
+		case len(t) > maxThread:
+			return "", false, misuse(fmt.Sprintf("%s has %d bytes, and %d are the most: give a shorter one", key, len(t), maxThread))
+		case !utf8.ValidString(t), strings.ContainsFunc(t, func(r rune) bool { return !unicode.IsGraphic(r) }):
+			return "", false, misuse(key + " has a control character in it, or is no UTF-8: give plain text")
+		default:
+			return t, false, nil
 		}
 	}
 	var b [12]byte
 	_, _ = rand.Read(b[:]) // it never fails
-	return "stdio-" + hex.EncodeToString(b[:]), true
+	return "stdio-" + hex.EncodeToString(b[:]), true, nil
 }
 
 // gitWait bounds the look at the git configuration: a server must not start late because of it.

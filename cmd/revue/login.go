@@ -91,7 +91,10 @@ func (l *login) run(ctx context.Context, arg string) error {
 	}
 	defer c.Close() //nolint:errcheck // nothing is under way
 	who, off, err := identify(ctx, c)
+	err = withoutVariable(err)
 	switch {
+	case errors.Is(err, revue.ErrNotFound):
+		return fmt.Errorf("%s is no plane of revue, and nothing was kept: give its address as it is, like https://revue.example.com, with a path only where a proxy puts the plane below one", address)
 	case errors.Is(err, revue.ErrDenied):
 		return fmt.Errorf("%s does not take this token, and nothing was kept: %w", address, err)
 	case err != nil:
@@ -128,6 +131,17 @@ func (l *login) showOverride(out *printer, address string) {
 			out.own("  commands work on the plane of REVUE_API_URL all the same, until that is unset\n")
 		}
 	}
+}
+
+// withoutVariable is an error of a client where no variable named the plane: a remedy that names one would mislead.
+func withoutVariable(err error) error {
+	var e *revue.Error
+	if !errors.As(err, &e) || !strings.Contains(e.Message, "REVUE_API_URL") {
+		return err
+	}
+	said := *e
+	said.Message = strings.ReplaceAll(e.Message, "REVUE_API_URL", "the address")
+	return &said
 }
 
 // identify asks a plane who the token is for, and how far the clock of this machine is ahead of the plane's.
@@ -314,7 +328,7 @@ this also says whether its token is still good.`,
 			defer c.Close() //nolint:errcheck // nothing is under way
 			who, ahead, err := identify(ctx, c)
 			if err != nil {
-				return refused(at.url, err)
+				return a.remedied(refused(at.url, err))
 			}
 			if asJSON {
 				return writeJSON(a.stdout, whoami{

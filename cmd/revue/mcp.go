@@ -39,9 +39,10 @@ func (a *app) mcpCmd() *cobra.Command {
                  agent token that "revue login" keeps for the address
   REVUE_DB       a database, as with --db
 
-Nothing is sent to a plane before the first tool call, unless REVUE_WORKSPACE_ID (or
---workspace) names the workspace: then the plane is asked at the start whether the token is
-for that one. Http to another machine needs REVUE_INSECURE=1.
+The plane is asked at the start, in the background, whether it takes the token. Where not, or
+where it is out of reach, the log says so and the agent can call all the same; a token for
+another workspace than REVUE_WORKSPACE_ID (or --workspace) names ends the program. Http to
+another machine needs REVUE_INSECURE=1.
 
 The agent's thread is REVUE_THREAD_ID or REVUE_WORKSTREAM_ID, else one for this process. Its
 repository is REVUE_REPO, else the git remote of the working directory.`,
@@ -82,6 +83,10 @@ func (m *stdioServer) run(ctx context.Context) error {
 
 // serveDatabase runs a plane of its own.
 func (m *stdioServer) serveDatabase(ctx context.Context, path string, profile revuemcp.Profile, log *slog.Logger) error {
+	agent, err := m.localAgent(ctx)
+	if err != nil {
+		return err
+	}
 	sigCtx, restore := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer restore()
 	p, err := openPlane(ctx, path, log)
@@ -101,7 +106,6 @@ func (m *stdioServer) serveDatabase(ctx context.Context, path string, profile re
 		p.Drain()
 		stopServe()
 	}()
-	agent := m.localAgent(ctx)
 	m.warnRepo(log, agent)
 	srv := revuemcp.NewServer(p, &revuemcp.Options{Profile: profile, Version: version(), Log: log})
 	err = srv.Serve(serveCtx, agent, m.stdin, m.stdout)
@@ -138,7 +142,10 @@ func (m *stdioServer) servePlane(ctx context.Context, profile revuemcp.Profile, 
 	if insecure = insecure || m.insecureEnv(); plain && !insecure {
 		return errPlain
 	}
-	agent := m.remoteAgent(ctx)
+	agent, err := m.remoteAgent(ctx)
+	if err != nil {
+		return err
+	}
 	m.warnRepo(log, agent)
 	c, err := dial(address, token, &revuehttp.ClientOptions{
 		Workspace: agent.Workspace, Thread: agent.Thread, Repo: agent.Repo, AnyThread: agent.AnyThread, Via: agent.Via,
@@ -163,13 +170,11 @@ func (m *stdioServer) servePlane(ctx context.Context, profile revuemcp.Profile, 
 		case <-serveCtx.Done():
 		}
 	})
-	if agent.Workspace != "" {
-		work.Go(func() { // the tools are listed meanwhile
-			if err := m.checkWorkspace(serveCtx, address, token, agent.Workspace, insecure); err != nil {
-				stop(err)
-			}
-		})
-	}
+	work.Go(func() { // the tools are listed meanwhile
+		if err := m.checkPlane(serveCtx, address, token, agent.Workspace, insecure, log); err != nil {
+			stop(err)
+		}
+	})
 	srv := revuemcp.NewServer(c.Plane(), &revuemcp.Options{Profile: profile, Version: version(), Log: log})
 	err = srv.Serve(serveCtx, agent, m.stdin, m.stdout)
 	if cause := context.Cause(serveCtx); err != nil && cause != nil {
@@ -206,15 +211,22 @@ func (m *stdioServer) agentToken(ctx context.Context, address string) (token str
 	return c.Token, c.Insecure, err
 }
 
-// checkWorkspace asks the plane whether the token is for the workspace that is named. A plane that does not answer
-// says nothing about that; the first tool call will tell.
-func (m *stdioServer) checkWorkspace(ctx context.Context, address, token, want string, insecure bool) error {
+// checkPlane asks the plane whether it takes the token, and logs what is in the way: an agent shows nobody the errors of
+// its calls. A token for another workspace than is wanted ("": any) is an error.
+func (m *stdioServer) checkPlane(ctx context.Context, address, token, want string, insecure bool, log *slog.Logger) error {
 	c, err := dial(address, token, &revuehttp.ClientOptions{Via: "mcp stdio", Insecure: insecure})
 	if err != nil {
 		return err
 	}
 	defer c.Close() //nolint:errcheck // nothing is under way
-	if who, _, err := identify(ctx, c); err == nil && who.Workspace != want {
+	who, _, err := identify(ctx, c)
+	switch {
+	case ctx.Err() != nil: // the session is over
+	case errors.Is(err, revue.ErrDenied):
+		log.WarnContext(ctx, "the plane does not take the token, and calls fail until it does: check REVUE_API_KEY, or \"revue login\" again", "plane", address, "err", err)
+	case err != nil:
+		log.WarnContext(ctx, "the plane can't be asked, and calls fail until it can: check REVUE_API_URL and that the plane runs", "plane", address, "err", err)
+	case want != "" && who.Workspace != want:
 		return otherWorkspace(want, who.Workspace)
 	}
 	return nil

@@ -53,7 +53,7 @@ func run(ctx context.Context, w *world) int {
 	if err == nil {
 		return exitDone
 	}
-	_, _ = fmt.Fprintln(w.stderr, "revue: "+term.Line(message(err), 0))
+	_, _ = fmt.Fprintln(w.stderr, "revue: "+term.Line(secretArg.ReplaceAllString(message(err), "[token]"), 0))
 	return exitCode(err)
 }
 

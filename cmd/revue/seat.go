@@ -207,7 +207,7 @@ func (a *app) seatedAt(ctx context.Context, create bool, fn func(context.Context
 	if err != nil {
 		return err
 	}
-	err = explained(s, fn(ctx, s))
+	err = a.remedied(explained(s, fn(ctx, s)))
 	if cerr := s.close(); err == nil {
 		err = cerr
 	}
@@ -220,6 +220,14 @@ func explained(s *seat, err error) error {
 		return err
 	}
 	return refused(s.url, err)
+}
+
+// remedied is an error whose remedy names REVUE_API_URL only where that named the plane.
+func (a *app) remedied(err error) error {
+	if a.env("REVUE_API_URL") == "" {
+		return withoutVariable(err)
+	}
+	return err
 }
 
 // refused is an error of a plane elsewhere as a human reads it: what a plane refuses reads as it does on a database,

@@ -29,6 +29,7 @@ type serve struct {
 	*app
 	config, metricsAddr string
 	printSettings       bool
+	noTokens            bool
 	addr                string
 	insecure            bool
 	tlsCert, tlsKey     string
@@ -75,7 +76,8 @@ takes it up again after the next start. A second signal ends it at once.`,
 	f.StringVar(&s.tlsKey, "tls-key", "", "the file of its key")
 	f.StringArrayVar(&s.hosts, "allow-host", nil, "a host name that this server is reached by, besides those of this machine (may be repeated)")
 	f.StringVar(&s.profile, "profile", string(revuemcp.Decisions), "which tools /mcp has: decisions or approvals")
-	f.IntVar(&s.rate, "rate-limit", revuehttp.DefaultRate, "requests a second of one token at /v1, and as many at /mcp, with bursts of ten times that; 0 sets no limit")
+	f.IntVar(&s.rate, "rate-limit", revuehttp.DefaultRate, "requests a second of one token at /v1, and as many at /mcp and /metrics together, with bursts of ten times that; 0 sets no limit")
+	f.BoolVar(&s.noTokens, "no-first-tokens", false, "make and print no tokens at the first start, where the output is kept in a log")
 	f.StringVar(&s.drainDelay, "drain-delay", "0s", "how long /readyz says 503 before a stopping server ends what waits")
 	s.logFlags.add(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("profile", cobra.FixedCompletions(profileNames(), cobra.ShellCompDirectiveNoFileComp))
@@ -115,6 +117,8 @@ type planned struct {
 	certs   *certificates // nil without TLS
 	path    string        // of the database
 	delay   time.Duration
+
+	addr, metrics endpoint
 }
 
 func (s *serve) run(cmd *cobra.Command, _ []string) error {
@@ -126,22 +130,21 @@ func (s *serve) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if s.printSettings {
-		return s.printConfig(settings)
-	}
-	plan, err := s.plan()
+	plan, err := s.plan(ctx)
 	if err != nil {
 		return err
 	}
-	ln, err := listen(ctx, "--addr", s.addr, plan.certs != nil || s.insecure,
-		"give --tls-cert and --tls-key, or --insecure-listen where something before it has TLS")
+	if s.printSettings {
+		return s.printConfig(settings)
+	}
+	ln, err := plan.addr.listen(ctx)
 	if err != nil {
 		return err
 	}
 	defer ln.Close() //nolint:errcheck // Serve has closed it already, unless the start failed
 	var metricsLn net.Listener
 	if s.metricsAddr != "" {
-		if metricsLn, err = listen(ctx, "--metrics-addr", s.metricsAddr, s.insecure, "it asks for no token; give --insecure-listen where only those who may can reach it"); err != nil {
+		if metricsLn, err = plan.metrics.listen(ctx); err != nil {
 			return err
 		}
 		defer metricsLn.Close() //nolint:errcheck // as above
@@ -170,7 +173,7 @@ func (s *serve) requests() float64 {
 }
 
 // plan checks the settings.
-func (s *serve) plan() (plan planned, err error) {
+func (s *serve) plan(ctx context.Context) (plan planned, err error) {
 	if plan.log, err = s.logFlags.logger(s.stderr); err != nil {
 		return plan, err
 	}
@@ -196,6 +199,22 @@ func (s *serve) plan() (plan planned, err error) {
 			return plan, err
 		}
 	}
+	plan.addr = endpoint{
+		flag: "--addr", addr: s.addr, safe: plan.certs != nil || s.insecure,
+		remedy: "give --tls-cert and --tls-key, or --insecure-listen where something before it has TLS",
+	}
+	if err = plan.addr.check(ctx); err != nil {
+		return plan, err
+	}
+	if s.metricsAddr != "" {
+		plan.metrics = endpoint{
+			flag: "--metrics-addr", addr: s.metricsAddr, safe: s.insecure,
+			remedy: "it asks for no token; give --insecure-listen where only those who may can reach it",
+		}
+		if err = plan.metrics.check(ctx); err != nil {
+			return plan, err
+		}
+	}
 	plan.path, _, err = s.dbPath() // a plane has its own data, whatever plane the environment names
 	return plan, err
 }
@@ -204,6 +223,7 @@ func (s *serve) plan() (plan planned, err error) {
 type backend struct {
 	*plane
 	metrics *telemetry.Metrics
+	own     string      // the workspace whose tokens may read the metrics
 	outer   revue.Plane // for transports
 	ready   *readiness
 	stop    func() // ends the background work and waits for it
@@ -216,7 +236,7 @@ func (s *serve) start(ctx context.Context, p *plane, tracing *telemetry.Tracing,
 	// The desk anew, over what is measured. The other one has done nothing yet.
 	p.Desk = revue.New(store, m.Memory(memory.New(nil)), &revue.Options{Log: log})
 	b := &backend{
-		plane: p, metrics: m, outer: telemetry.Plane(p.Desk, m, tracing),
+		plane: p, metrics: m, own: s.workspaceName(), outer: telemetry.Plane(p.Desk, m, tracing),
 		ready: &readiness{store: p.store, watching: store.Watching, log: log},
 	}
 	if err := s.ownWorkspace(ctx, p, s.human()); err != nil { // before it is followed
@@ -353,7 +373,7 @@ type transports struct {
 	tools []*revuemcp.Server // of /mcp and of /mcp/approvals
 	api   *revuehttp.Server
 
-	limiter *httpguard.Limiter // of requests at /mcp
+	limiter *httpguard.Limiter // of requests at /mcp and /metrics
 }
 
 // shutdown ends what waits and what streams, all at once.
@@ -383,7 +403,7 @@ func (b *backend) routes(t *transports) http.Handler {
 	api := t.api.Handler() // notes its routes itself
 	handle("GET /healthz", http.HandlerFunc(healthy))
 	handle("GET /readyz", http.HandlerFunc(b.ready.serve))
-	handle("GET /metrics", httpguard.Bearer(b.outer, b.metrics.Handler()))
+	handle("GET /metrics", httpguard.Bearer(b.outer, httpguard.Limited(t.limiter, b.ownOnly(b.metrics.Handler()))))
 	handle("GET /{$}", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		plain(w, http.StatusOK, "revue runs here. On this machine, see what agents ask with \"revue inbox\" and answer with \"revue answer LOT VALUE\".\n")
 	}))
@@ -395,6 +415,18 @@ func (b *backend) routes(t *transports) http.Handler {
 		default:
 			mux.ServeHTTP(w, r)
 		}
+	})
+}
+
+// ownOnly lets through the tokens of the workspace that the server was started for: the metrics are numbers over all
+// workspaces, which is no business of the others.
+func (b *backend) ownOnly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p, ok := httpguard.PrincipalFrom(r.Context()); !ok || p.Workspace != b.own {
+			httpguard.Problem(w, http.StatusForbidden, string(revue.CodeDenied), "the metrics are over all workspaces: a token of the workspace that the server was started for reads them, and \"revue serve --metrics-addr\" needs none")
+			return
+		}
+		next.ServeHTTP(w, r)
 	})
 }
 

@@ -16,23 +16,41 @@ import (
 	"github.com/revuehq/revue/internal/httpguard"
 )
 
-// listen opens a socket. An address beyond this machine is for a listener that is safe there.
-func listen(ctx context.Context, flag, addr string, safe bool, remedy string) (net.Listener, error) {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return nil, misuse(fmt.Sprintf("%s %s: it is HOST:PORT", flag, addr))
+// endpoint is where to listen, as a flag says it.
+type endpoint struct {
+	flag, addr string
+	safe       bool   // it may be reached from beyond this machine
+	remedy     string // what to do where it may not
+}
+
+func (e endpoint) beyond() error {
+	return misuse(fmt.Sprintf("%s %s is reached from beyond this machine: %s", e.flag, e.addr, e.remedy))
+}
+
+// check says what is wrong with it, without opening it.
+func (e endpoint) check(ctx context.Context) error {
+	host, port, err := net.SplitHostPort(e.addr)
+	if err == nil {
+		_, err = net.DefaultResolver.LookupPort(ctx, "tcp", port)
 	}
-	beyond := misuse(fmt.Sprintf("%s %s is reached from beyond this machine: %s", flag, addr, remedy))
-	if !safe && !httpguard.Loopback(host) {
-		return nil, beyond
+	if err != nil || port == "" {
+		return misuse(fmt.Sprintf("%s %s: it is HOST:PORT", e.flag, e.addr))
 	}
-	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if !e.safe && !httpguard.Loopback(host) {
+		return e.beyond()
+	}
+	return nil
+}
+
+// listen opens the socket.
+func (e endpoint) listen(ctx context.Context) (net.Listener, error) {
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", e.addr)
 	if err != nil {
 		return nil, err
 	}
-	if tcp, ok := ln.Addr().(*net.TCPAddr); !safe && (!ok || !tcp.IP.IsLoopback()) { // "localhost" may resolve to anything
+	if tcp, ok := ln.Addr().(*net.TCPAddr); !e.safe && (!ok || !tcp.IP.IsLoopback()) { // "localhost" may resolve to anything
 		_ = ln.Close()
-		return nil, beyond
+		return nil, e.beyond()
 	}
 	return ln, nil
 }

@@ -6,7 +6,8 @@
 //   - names a host this server does not go by (a web page that resolves its own name to a loopback
 //     address is turned away here),
 //   - comes from a web page of another origin,
-//   - has a larger body than the limit,
+//   - has a larger body than the limit, or an encoded one,
+//   - has what looks like a token in its target,
 //
 // it bounds the time that a body may take to arrive, whether or not a handler reads it, sets the security headers,
 // gives each request an id, and turns a panic of a handler into an answer and a log entry.
@@ -106,6 +107,9 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, next http.Handler)
 		defer b.leave()
 		r.Body = b
 	}
+	if RefuseTarget(w, r) {
+		return
+	}
 	if !g.hostAllowed(r.Host) {
 		Problem(w, http.StatusForbidden, string(revue.CodeDenied),
 			"this server does not go by the host name of the request; start it with that name allowed")
@@ -117,6 +121,11 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, next http.Handler)
 				"pages of this origin may not call this server; start it with that origin allowed")
 			return
 		}
+	}
+	if encodedBody(r) {
+		Problem(w, http.StatusUnsupportedMediaType, string(revue.CodeInvalid),
+			"the body has a Content-Encoding; send it as it is")
+		return
 	}
 	if r.ContentLength > g.maxBody {
 		TooLarge(w, g.maxBody)
@@ -143,6 +152,20 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, next http.Handler)
 		Problem(w, http.StatusInternalServerError, string(revue.CodeInternal), revue.MessageOf(errPanic))
 	}()
 	next.ServeHTTP(rec, r)
+}
+
+// encodedBody reports whether a request has a body that something would have to be undone to. Nothing here does: a
+// small one could become a large one.
+func encodedBody(r *http.Request) bool {
+	if r.Body == nil || r.Body == http.NoBody {
+		return false
+	}
+	for part := range strings.SplitSeq(strings.Join(r.Header.Values("Content-Encoding"), ","), ",") {
+		if part = strings.TrimSpace(part); part != "" && !strings.EqualFold(part, "identity") {
+			return true
+		}
+	}
+	return false
 }
 
 var errPanic = errors.New("panic")

@@ -12,8 +12,9 @@ import (
 // Limiter bounds how often each of many callers may do something. It is safe for concurrent use, it needs no
 // goroutine, and it forgets who has been quiet for so long that it makes no difference.
 type Limiter struct {
-	rate  rate.Limit
-	burst int
+	rate   rate.Limit
+	burst  int
+	bodies *Bodies
 	turn  time.Duration // after which a bucket that nobody touched is full again
 
 	mu     sync.Mutex
@@ -33,7 +34,7 @@ func NewLimiter(perSecond float64, burst int) *Limiter {
 	}
 	burst = max(burst, 1)
 	return &Limiter{
-		rate: rate.Limit(perSecond), burst: burst,
+		rate: rate.Limit(perSecond), burst: burst, bodies: NewBodies(0),
 		turn: max(time.Duration(float64(burst)/perSecond*float64(time.Second)), time.Second),
 		now:  map[string]*rate.Limiter{}, before: map[string]*rate.Limiter{},
 	}
@@ -87,15 +88,25 @@ func callerAddress(r *http.Request) string {
 	return host
 }
 
-// Limited passes on what the caller's token may do now and answers 429 to the rest. Where nobody was authenticated it
-// has no say.
+// Limited passes on what the caller's token may do now and answers 429 to the rest: to requests that come too often, and
+// to those whose bodies, with the ones that are on their way, are more than DefaultBodies in bytes. What stands behind
+// one Limiter shares both bounds; nil sets none to how often. Where nobody was authenticated it has no say.
 func Limited(l *Limiter, next http.Handler) http.Handler {
+	bodies := NewBodies(0)
+	if l != nil {
+		bodies = l.bodies
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p, ok := PrincipalFrom(r.Context()); ok && p.TokenID != "" {
 			if wait, ok := l.Allow(p.TokenID); !ok {
 				TooMany(w, wait)
 				return
 			}
+			leave, ok := bodies.Admit(w, r, p.TokenID)
+			if !ok {
+				return
+			}
+			defer leave()
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -34,7 +34,7 @@ const maxThread = 200
 func (s *Server) Handler() http.Handler {
 	served := s.served()
 	checked := httpguard.New(&httpguard.Options{Hosts: s.hosts, Origins: s.origins, BodyTimeout: s.bodies.timeout, Log: s.log})(
-		httpguard.Bearer(s.plane, served, revue.TokenAgent))
+		httpguard.Bearer(s.plane, httpguard.Limited(nil, served), revue.TokenAgent))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, ok := httpguard.PrincipalFrom(r.Context()); ok {
 			served.ServeHTTP(w, r) // whoever put it there has checked all this, before routing
@@ -66,7 +66,8 @@ func (s *Server) served() http.Handler {
 			httpguard.Problem(w, http.StatusBadRequest, string(revue.CodeInvalid), idProblem)
 			return
 		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
+		r.Body = &spent{rest: body}
+		body = nil // what was read need not wait with the call
 
 		w.Header().Set("X-Accel-Buffering", "no") // a proxy must not keep signs of life to itself
 		ctx := r.Context()
@@ -76,6 +77,23 @@ func (s *Server) served() http.Handler {
 		inner.ServeHTTP(x, r.WithContext(withCaller(ctx, ctx, who)))
 	})
 }
+
+// spent is a body that was read before. What has been read of it is let go.
+type spent struct{ rest []byte }
+
+func (s *spent) Read(p []byte) (int, error) {
+	if len(s.rest) == 0 {
+		s.rest = nil
+		return 0, io.EOF
+	}
+	n := copy(p, s.rest)
+	if s.rest = s.rest[n:]; len(s.rest) == 0 {
+		s.rest = nil
+	}
+	return n, nil
+}
+
+func (s *spent) Close() error { return nil }
 
 // bodies reads the bodies of requests, each in a bounded time.
 type bodies struct {
