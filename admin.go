@@ -157,8 +157,14 @@ func (a *admin) CreateToken(ctx context.Context, n NewToken) (Token, error) {
 			return Token{}, invalid(f.name, "has a control or bidirectional character; use plain text")
 		}
 	}
-	if n.Life < 0 {
+	switch {
+	case n.Life < 0:
 		return Token{}, invalid("expires", "is in the past")
+	case n.Life > maxTokenLife:
+		return Token{}, invalid("expires", "is more than 100 years away; name an earlier end, or leave it out for a token without one")
+	}
+	if err := a.unused(ctx, n); err != nil {
+		return Token{}, err
 	}
 	var member Member
 	if n.Owner != "" {
@@ -169,27 +175,25 @@ func (a *admin) CreateToken(ctx context.Context, n NewToken) (Token, error) {
 			return Token{}, err
 		}
 	}
+	// A token lets nobody in before the journal has it: one that no event knows is then nobody's.
 	secret := prefix + newSecret()
-	var out Token
+	var out keptToken
 	err = a.desk.update(ctx, "", func(t *tx) error {
 		if err := readJSON(t, recordWorkspace, workspace, &Workspace{}); err != nil {
 			return notFound(err, workspace, "workspace")
 		}
-		made := Token{
+		made := keptToken{Token: Token{
 			ID: t.ids.new("tok_"), Kind: n.Kind, Hash: textDigest(secret), Workspace: workspace,
 			Owner: n.Owner, Member: member.ID, Label: n.Label, CreatedAt: t.now,
-		}
+		}}
 		if n.Life > 0 {
 			made.ExpiresAt = t.now.Add(n.Life).Truncate(time.Microsecond)
 		}
 		ref, before, err := a.human.once(t, "token", n, func() (string, error) {
-			if err := t.PutRecord(recordSecret, made.Hash, []byte(made.ID)); err != nil {
-				return "", err
-			}
 			return made.ID, putJSON(t, recordToken, made.ID, made)
 		})
 		if before && ref != made.ID { // else this very call did it, and could not tell
-			err = &Error{Code: CodeConflict, ID: ref, Message: "this call has made the token " + ref + ", whose secret was shown once; revoke it and make another with a new call"}
+			err = usedForToken(ref)
 		}
 		out = made
 		return err
@@ -197,7 +201,13 @@ func (a *admin) CreateToken(ctx context.Context, n NewToken) (Token, error) {
 	if err != nil {
 		return Token{}, err
 	}
-	if err := a.note(ctx, workspace, EventTokenCreated, out.ID); err != nil {
+	if err := a.note(ctx, workspace, EventTokenCreated, out.ID, out.digest()); err != nil {
+		return Token{}, err
+	}
+	err = a.desk.update(ctx, "", func(t *tx) error {
+		return t.PutRecord(recordSecret, out.Hash, []byte(out.ID))
+	})
+	if err != nil {
 		return Token{}, err
 	}
 	if member.ID != "" {
@@ -210,7 +220,44 @@ func (a *admin) CreateToken(ctx context.Context, n NewToken) (Token, error) {
 		}
 	}
 	out.Secret, out.Hash = secret, ""
-	return out, nil
+	return out.Token, nil
+}
+
+// maxTokenLife bounds how far away the end of a token may be: 100 years.
+const maxTokenLife = 36525 * 24 * time.Hour
+
+// keptToken is a token as it is kept.
+type keptToken struct {
+	Token
+
+	// Print is the digest of Hash where that stayed behind in an export: by it the token is known, and opens nothing.
+	Print string `json:"print,omitempty"`
+}
+
+// print is the digest of the hash of the secret, "" where nothing is known of it.
+func (t keptToken) print() string {
+	if t.Hash != "" {
+		return textDigest("revue-token " + t.Hash)
+	}
+	return t.Print
+}
+
+// unused reports the error that a call gets whose id was used before, so that nothing comes of it.
+func (a *admin) unused(ctx context.Context, n NewToken) error {
+	if a.human.Call == "" {
+		return nil
+	}
+	return a.desk.view(ctx, "", func(t *tx) error {
+		ref, before, err := a.human.before(t, "token", n)
+		if err == nil && before {
+			err = usedForToken(ref)
+		}
+		return err
+	})
+}
+
+func usedForToken(id string) error {
+	return &Error{Code: CodeConflict, ID: id, Message: "this call has made the token " + id + ", whose secret was shown once; revoke it and make another with a new call"}
 }
 
 // listed reports ErrNotFound for a workspace that is not there.
@@ -221,14 +268,14 @@ func (a *admin) listed(ctx context.Context, workspace string) error {
 }
 
 // note writes an act on a token into the journal of its workspace.
-func (a *admin) note(ctx context.Context, workspace string, kind EventKind, id string) error {
+func (a *admin) note(ctx context.Context, workspace string, kind EventKind, id, digest string) error {
 	return a.desk.update(ctx, workspace, func(t *tx) error {
 		key := string(kind) + " " + id
 		_, err := t.Record(recordNoted, key)
 		if !errors.Is(err, ErrNotFound) {
 			return err // noted already
 		}
-		if _, err := t.append(Event{Kind: kind, Ref: id, Actor: a.human.ID, Via: a.human.Via}); err != nil {
+		if _, err := t.append(Event{Kind: kind, Ref: id, Actor: a.human.ID, Via: a.human.Via, Digest: digest}); err != nil {
 			return err
 		}
 		return t.PutRecord(recordNoted, key, []byte{'1'})
@@ -269,9 +316,9 @@ func (a *admin) Tokens(ctx context.Context) ([]Token, error) {
 
 // RevokeToken implements [Admin].
 func (a *admin) RevokeToken(ctx context.Context, id string) (Token, error) {
-	var out Token
+	var out keptToken
 	err := a.desk.update(ctx, "", func(t *tx) error {
-		var tok Token
+		var tok keptToken
 		if err := readJSON(t, recordToken, id, &tok); err != nil {
 			return notFound(err, id, "token")
 		}
@@ -287,8 +334,9 @@ func (a *admin) RevokeToken(ctx context.Context, id string) (Token, error) {
 	if err != nil {
 		return Token{}, err
 	}
+	digest := out.digest()
 	out.Hash = ""
-	return out, a.note(ctx, out.Workspace, EventTokenRevoked, id)
+	return out.Token, a.note(ctx, out.Workspace, EventTokenRevoked, id, digest)
 }
 
 // Streams implements [Admin].
@@ -314,6 +362,13 @@ func (t Token) ended(now time.Time) bool {
 	return !t.RevokedAt.IsZero() || !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt)
 }
 
+// is reports whether the token is the one of this secret, whatever else the store may say: the secret itself tells of
+// which kind it is.
+func (t Token) is(bearer string) bool {
+	prefix := map[TokenKind]string{TokenAgent: agentPrefix, TokenHuman: humanPrefix}[t.Kind]
+	return prefix != "" && strings.HasPrefix(bearer, prefix) && t.Hash == textDigest(bearer)
+}
+
 // Authenticate implements [Plane].
 func (d *Desk) Authenticate(ctx context.Context, bearer string) (Principal, error) {
 	if len(bearer) > 256 || !strings.HasPrefix(bearer, agentPrefix) && !strings.HasPrefix(bearer, humanPrefix) {
@@ -325,7 +380,7 @@ func (d *Desk) Authenticate(ctx context.Context, bearer string) (Principal, erro
 		if err == nil {
 			err = readJSON(t, recordToken, string(id), &tok)
 		}
-		if errors.Is(err, ErrNotFound) || err == nil && tok.ended(t.now) {
+		if errors.Is(err, ErrNotFound) || err == nil && (tok.ended(t.now) || !tok.is(bearer)) {
 			return errDenied()
 		}
 		return err

@@ -235,14 +235,42 @@ func TestDocsProgram(t *testing.T) {
 	}
 }
 
-// TestDocsShell runs the shell session of each document that has one: its blocks of "sh run", in order, in one shell,
+// TestDocsLibraries compares the table of libraries in docs/design.md with go.mod: each module that is required is named,
+// and each version is one of those in use.
+func TestDocsLibraries(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("docs", "design.md"))
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(text), "\n## Libraries\n")
+	require.True(t, found)
+	mod, err := os.ReadFile("go.mod")
+	require.NoError(t, err)
+	versions := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^\t(\S+) (v\S+)( // indirect)?$`).FindAllStringSubmatch(string(mod), -1) {
+		if m[3] != "" {
+			continue
+		}
+		versions[m[2]] = true
+		name := filepath.Base(regexp.MustCompile(`/v\d+$`).ReplaceAllString(m[1], ""))
+		if !regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(section) {
+			t.Errorf("docs/design.md has nothing on the library %s", m[1])
+		}
+	}
+	require.NotEmpty(t, versions)
+	for _, v := range regexp.MustCompile(`\bv\d+\.\d+\.\d+\b`).FindAllString(section, -1) {
+		if !versions[v] {
+			t.Errorf("docs/design.md names the version %s, which go.mod has for no library", v)
+		}
+	}
+}
+
+// TestDocsShell runs the shell session of each document that has one: its blocks of "sh run", in order, in one sh,
 // with the program in the PATH and a plane on an empty home. The block of JSON or text after one is what it must print,
 // where "…" stands for anything.
 func TestDocsShell(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program: left out by -short")
 	}
-	testneed.Program(t, "bash")
+	testneed.Program(t, "sh")
 	testneed.Program(t, "curl")
 	bin := t.TempDir()
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(bin, "revue"), "./cmd/revue").CombinedOutput()
@@ -273,11 +301,14 @@ func TestDocsShell(t *testing.T) {
 			plane := servedPlane(t, filepath.Join(bin, "revue"), env)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", strings.ReplaceAll(script.String(), "http://127.0.0.1:7433", plane))
+			cmd := exec.CommandContext(ctx, "sh", "-eux", "-c", strings.ReplaceAll(script.String(), "http://127.0.0.1:7433", plane))
 			cmd.Dir, cmd.Env = t.TempDir(), env
 			var out, diag bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &diag
 			require.NoError(t, cmd.Run(), "%s%s", out.String(), diag.String())
+			require.NotContains(t, diag.String(), "rvu_", "a token is in the arguments of a command, or in a variable")
+			require.Contains(t, diag.String(), "+ curl ")
+			onlyOwners(t, cmd.Dir)
 			got := strings.Split(out.String(), "\n-- block --\n")
 			require.Len(t, got, len(wants)+1)
 			for i, want := range wants {
@@ -293,6 +324,21 @@ func TestDocsShell(t *testing.T) {
 		})
 	}
 	require.Positive(t, sessions, "README.md has a session")
+}
+
+// onlyOwners checks that no file with a token in it can be read by others.
+func onlyOwners(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		require.NoError(t, err)
+		if info, err := e.Info(); bytes.Contains(text, []byte("rvu_")) {
+			require.NoError(t, err)
+			require.Zero(t, info.Mode().Perm()&0o077, e.Name())
+		}
+	}
 }
 
 // servedPlane runs a plane and returns its address.

@@ -39,7 +39,7 @@ const MaxExportLine = 64 << 20
 type Contents struct {
 	Workspace string `json:"workspace"`
 	Events    Seq    `json:"events"` // the number of the last event
-	Head      string `json:"head"`   // and its hash
+	Head      string `json:"head"`   // that event as SEQ:HASH, "" for none
 	Lots      int64  `json:"lots"`
 	Asks      int64  `json:"asks"`
 	Decisions int64  `json:"decisions"`
@@ -89,7 +89,7 @@ func Export(ctx context.Context, store Store, workspace string, w io.Writer, opt
 		if err != nil {
 			return err
 		}
-		out.Workspace, out.Events, out.Head = workspace, head.Seq, head.Hash
+		out.Workspace, out.Events, out.Head = workspace, head.Seq, head.head()
 		err = x.line(exportHeader{
 			Format: exportFormat, Version: exportVersion, Workspace: workspace, ExportedAt: s.Now(),
 			Head: exportHead{head.Seq, head.Hash}, Tokens: opts.Tokens,
@@ -98,6 +98,9 @@ func Export(ctx context.Context, store Store, workspace string, w io.Writer, opt
 			return err
 		}
 		return walk(ctx, s, func(e entry) error {
+			if e.event != nil && e.event.Kind == EventTokenCreated {
+				x.made[e.event.Ref] = e.event.Digest
+			}
 			if e.event != nil && opts.Progress != nil && (e.event.Seq%progressEvery == 0 || e.event.Seq == head.Seq) {
 				opts.Progress(int64(e.event.Seq), int64(head.Seq))
 			}
@@ -206,10 +209,11 @@ type exporter struct {
 	buf   bytes.Buffer
 	count int64 // of lines behind the first
 	found *Contents
+	made  map[string]string // the tokens that the journal made, and with which digest
 }
 
 func newExporter(w io.Writer, found *Contents) *exporter {
-	x := &exporter{sum: sha256.New(), found: found, count: -1}
+	x := &exporter{sum: sha256.New(), found: found, count: -1, made: map[string]string{}}
 	x.w = bufio.NewWriterSize(w, 64<<10)
 	return x
 }
@@ -270,16 +274,25 @@ func (x *exporter) entry(e entry) error {
 	return x.line(e.line())
 }
 
-// tokens writes the tokens of a workspace, which are kept with those of all.
+// tokens writes the tokens that the journal made, which are kept with those of all. One of which a copy of the workspace
+// is beside the original is listed without its hash in the copy: it is the original's.
 func (x *exporter) tokens(ctx context.Context, store Store, workspace string, hashes bool) error {
-	var mine []Token
+	var mine []keptToken
 	err := store.View(ctx, "", func(s Tx) error {
 		mine = nil
-		all, err := listJSON[Token](s, recordToken)
+		all, err := listJSON[keptToken](s, recordToken)
 		for _, tok := range all {
-			if tok.Workspace == workspace {
-				mine = append(mine, tok)
+			digest, made := x.made[tok.ID]
+			switch {
+			case !made: // it was not there when the journal was read, or nobody got to know its secret
+				continue
+			case tok.Workspace != workspace && digest != tok.digest():
+				continue
+			case tok.Workspace != workspace || !hashes:
+				tok.Print, tok.Hash = tok.print(), ""
 			}
+			tok.Workspace, tok.Secret = "", ""
+			mine = append(mine, tok)
 		}
 		return err
 	})
@@ -287,10 +300,6 @@ func (x *exporter) tokens(ctx context.Context, store Store, workspace string, ha
 		return err
 	}
 	for _, tok := range mine {
-		tok.Workspace, tok.Secret = "", ""
-		if !hashes {
-			tok.Hash = ""
-		}
 		value, err := x.encode(tok)
 		if err != nil {
 			return err

@@ -86,7 +86,7 @@ type importer struct {
 	opts      *ImportOptions
 	header    exportHeader
 	sum       string // of the file
-	tokens    []Token
+	tokens    []keptToken
 	out       Imported
 	complete  bool  // the workspace has it all
 	start     Event // its last event before
@@ -442,10 +442,10 @@ func (r exportRecord) bad() string {
 		var v Member
 		return check(&v, func() string { return v.ID })
 	case recordToken:
-		var v Token
+		var v keptToken
 		why := firstBad(check(&v, func() string { return v.ID }), oneOf("kind", v.Kind, TokenAgent, TokenHuman),
 			badSize("owner", v.Owner, 200), badSize("label", v.Label, 200))
-		if why == "" && (v.Secret != "" || v.Workspace != "" || v.Hash != "" && !isDigest(v.Hash)) {
+		if why == "" && (v.Secret != "" || v.Workspace != "" || v.Hash != "" && !isDigest(v.Hash) || v.Print != "" && (v.Hash != "" || !isDigest(v.Print))) {
 			return "value has what no export has"
 		}
 		return why
@@ -470,11 +470,15 @@ func (m *importer) check(ctx context.Context, r io.ReadSeeker) error {
 		m.header = h
 		if m.workspace == "" {
 			m.workspace = h.Workspace
+			if why := badID("workspace", m.workspace); why != "" {
+				return invalid("workspace", "the export has no name for it; give it one")
+			}
+		} else if name, err := workspaceName(m.workspace); err != nil {
+			return err
+		} else {
+			m.workspace = name
 		}
-		if why := badID("workspace", m.workspace); why != "" {
-			return invalid("workspace", "is no name; give it another")
-		}
-		m.out.Workspace, m.out.Events, m.out.Head = m.workspace, h.Head.Seq, h.Head.Hash
+		m.out.Workspace, m.out.Events, m.out.Head = m.workspace, h.Head.Seq, Event{Seq: h.Head.Seq, Hash: h.Head.Hash}.head()
 		return m.look(ctx)
 	}, func(e entry, _ int) error {
 		m.out.count(e)
@@ -493,11 +497,11 @@ func (m *importer) check(ctx context.Context, r io.ReadSeeker) error {
 			}
 		}
 		if e.record != nil && e.record.Kind == recordToken {
-			var tok Token
+			var tok keptToken
 			if err := decodeRecord(e.record.Value, &tok); err != nil {
 				return err
 			}
-			if err := c.found(recordToken, tok.ID); err != nil {
+			if err := c.token(tok, true); err != nil {
 				return err
 			}
 			tok.Workspace = m.workspace
@@ -507,7 +511,10 @@ func (m *importer) check(ctx context.Context, r io.ReadSeeker) error {
 		return c.check(e)
 	})
 	if err == nil {
-		if err = c.end(); err == nil && (c.head.Seq != m.header.Head.Seq || c.head.Hash != m.header.Head.Hash) {
+		if err = c.end(); err == nil {
+			err = c.endTokens()
+		}
+		if err == nil && (c.head.Seq != m.header.Head.Seq || c.head.Hash != m.header.Head.Hash) {
 			err = fault("the journal ends with another event than the first line says")
 		}
 		if errors.Is(err, errFault) && errors.Is(err, ErrInternal) {
@@ -678,7 +685,7 @@ func (e entry) put(s Tx) error {
 // stays revoked.
 func (m *importer) takeTokens(ctx context.Context) error {
 	id := newID("ws_")
-	missing := func(s Tx) (put []Token, left int64, listed bool, err error) {
+	missing := func(s Tx) (put []keptToken, left int64, listed bool, err error) {
 		err = readJSON(s, recordWorkspace, m.workspace, &Workspace{})
 		listed = err == nil
 		if err != nil && !errors.Is(err, ErrNotFound) {
@@ -686,31 +693,42 @@ func (m *importer) takeTokens(ctx context.Context) error {
 		}
 		for _, tok := range m.tokens {
 			if !m.opts.Tokens {
-				tok.Hash = ""
+				tok.Print, tok.Hash = tok.print(), ""
 			}
-			var have Token
+			var have keptToken
 			err := readJSON(s, recordToken, tok.ID, &have)
-			switch {
-			case err == nil && have.Workspace != m.workspace:
-				left++
-				continue
-			case err == nil && (have.Hash != "" || tok.Hash == ""):
-				continue
-			case err == nil: // it was taken over without its hash before
-				have.Hash = tok.Hash
-				tok = have
-			case !errors.Is(err, ErrNotFound):
+			there := err == nil
+			if err != nil && !errors.Is(err, ErrNotFound) {
 				return nil, 0, false, err
 			}
+			if there && (have.Workspace != m.workspace || have.Kind != tok.Kind) {
+				left++
+				continue
+			}
 			if tok.Hash != "" {
-				_, err := s.Record(recordSecret, tok.Hash)
-				if err == nil {
-					left++
-					continue
-				}
-				if !errors.Is(err, ErrNotFound) {
+				id, err := s.Record(recordSecret, tok.Hash)
+				if err != nil && !errors.Is(err, ErrNotFound) {
 					return nil, 0, false, err
 				}
+				if err == nil && string(id) != tok.ID { // it is listed, and opens nothing
+					left++
+					tok.Print, tok.Hash = tok.print(), ""
+				}
+			}
+			if there {
+				revoked := have.RevokedAt.IsZero() && !tok.RevokedAt.IsZero()
+				if revoked { // revoked stays revoked, on either side
+					have.RevokedAt = tok.RevokedAt
+				}
+				let := have.Hash == "" && tok.Hash != ""
+				if let { // it was taken over without its hash before
+					tok.RevokedAt = have.RevokedAt
+					have = tok
+				}
+				if !revoked && !let {
+					continue
+				}
+				tok = have
 			}
 			put = append(put, tok)
 		}

@@ -110,7 +110,18 @@ func VerifyChain(prev Event, events []Event) error {
 // What Event.Digest is over: the text and the terms of what was written, which stay what they were, and by
 // whom. It can be computed again as long as the text was not purged.
 
+// An ask and a shared note have two: what is written now covers more than what older events say.
+
 func (a AskRecord) digest() string {
+	h := newDigest("revue-ask-2")
+	h.str(a.digest1())
+	h.str(a.Agent)
+	h.str(a.Via)
+	h.str(a.Stream)
+	return h.hex()
+}
+
+func (a AskRecord) digest1() string {
 	h := newDigest("revue-ask-1")
 	h.str(a.Key)
 	h.str(a.Question)
@@ -172,11 +183,43 @@ func (c Correction) digest() string {
 }
 
 func (c ContextItem) digest() string {
+	h := newDigest("revue-context-2")
+	h.str(c.digest1())
+	h.str(c.Agent)
+	h.str(c.Thread)
+	h.str(c.Repo)
+	h.num(c.ExpiresAt.UnixMicro())
+	return h.hex()
+}
+
+func (c ContextItem) digest1() string {
 	h := newDigest("revue-context-1")
 	h.str(c.ID)
 	h.str(c.Kind)
 	h.str(c.Body)
 	h.list(c.Concepts)
 	h.str(c.Credential)
+	return h.hex()
+}
+
+func (m Member) digest() string {
+	h := newDigest("revue-member-1")
+	h.str(m.ID)
+	h.str(m.Name)
+	return h.hex()
+}
+
+// digest covers what the token is, wherever it is: not its workspace, and of its secret what an export without
+// secrets has too.
+func (t keptToken) digest() string {
+	h := newDigest("revue-token-1")
+	h.str(t.ID)
+	h.str(string(t.Kind))
+	h.str(t.Owner)
+	h.str(t.Member)
+	h.str(t.Label)
+	h.str(t.print())
+	h.num(t.CreatedAt.UnixMicro())
+	h.num(t.ExpiresAt.UnixMicro())
 	return h.hex()
 }

@@ -48,7 +48,7 @@ func (a *admin) member(ctx context.Context, workspace, name string, makeOne bool
 			return err
 		}
 		out = Member{ID: t.ids.new("mem_"), Name: name, CreatedAt: t.now}
-		if _, err := t.append(Event{Kind: EventMemberAdded, Ref: out.ID, Actor: a.human.ID, Via: a.human.Via}); err != nil {
+		if _, err := t.append(Event{Kind: EventMemberAdded, Ref: out.ID, Actor: a.human.ID, Via: a.human.Via, Digest: out.digest()}); err != nil {
 			return err
 		}
 		return putJSON(t, recordMember, out.ID, out)
@@ -56,7 +56,8 @@ func (a *admin) member(ctx context.Context, workspace, name string, makeOne bool
 	return out, err
 }
 
-// RemoveMember implements [Admin]. The member is marked first: a token made meanwhile sees that and ends.
+// RemoveMember implements [Admin]. The member is marked first: a token made meanwhile sees that and ends. Tokens that
+// bear the member's name and were made before there was the member end too.
 func (a *admin) RemoveMember(ctx context.Context, id string) (Member, error) {
 	workspace, err := a.in("")
 	if err != nil {
@@ -82,7 +83,8 @@ func (a *admin) RemoveMember(ctx context.Context, id string) (Member, error) {
 	}
 	tokens, err := a.Tokens(ctx)
 	for _, tok := range tokens {
-		if err == nil && tok.Member == id && tok.RevokedAt.IsZero() {
+		named := tok.Member == "" && tok.Owner == out.Name && !tok.CreatedAt.After(out.RemovedAt)
+		if err == nil && (tok.Member == id || named) && tok.RevokedAt.IsZero() {
 			_, err = a.RevokeToken(ctx, tok.ID)
 		}
 	}

@@ -45,7 +45,7 @@ func lets(t *testing.T, d *revue.Desk, tok revue.Token, in bool) {
 func TestRemoveMember(t *testing.T) {
 	store := memstore.New(nil)
 	desk := newPlane(t, store)
-	before := newToken(t, desk, revue.TokenAgent, "Bea") // of nobody: she is no member yet
+	before := newToken(t, desk, revue.TokenAgent, "Bea") // in her name: she is no member yet
 	one, two := newToken(t, desk, revue.TokenHuman, "Bea"), newToken(t, desk, revue.TokenHuman, "Bea")
 	bot := newToken(t, desk, revue.TokenAgent, "Bea")
 	ann := newToken(t, desk, revue.TokenHuman, "Ann")
@@ -72,11 +72,11 @@ func TestRemoveMember(t *testing.T) {
 	gone, err := admin.RemoveMember(t.Context(), one.Member)
 	require.NoError(t, err)
 	require.False(t, gone.RemovedAt.IsZero())
-	for _, tok := range []revue.Token{one, two, bot} {
+	for _, tok := range []revue.Token{before, one, two, bot} {
 		lets(t, desk, tok, false)
 		lets(t, plane(store), tok, false)
 	}
-	for _, tok := range []revue.Token{before, ann, nobody} {
+	for _, tok := range []revue.Token{ann, nobody} {
 		lets(t, desk, tok, true)
 	}
 	// What she decided stays.
@@ -96,9 +96,10 @@ func TestRemoveMember(t *testing.T) {
 	}
 	require.Equal(t, 2, count[revue.EventMemberAdded])
 	require.Equal(t, 1, count[revue.EventMemberRemoved])
-	require.Equal(t, 3, count[revue.EventTokenRevoked])
+	require.Equal(t, 4, count[revue.EventTokenRevoked])
 
 	// The same name is another member from then on.
+	between := newToken(t, desk, revue.TokenAgent, "Bea")
 	later := newToken(t, desk, revue.TokenHuman, "Bea")
 	require.NotEqual(t, one.Member, later.Member)
 	lets(t, desk, later, true)
@@ -110,6 +111,7 @@ func TestRemoveMember(t *testing.T) {
 	_, err = admin.RemoveMember(t.Context(), one.Member)
 	require.NoError(t, err)
 	lets(t, desk, later, true)
+	lets(t, desk, between, true)
 
 	// Of another workspace, and of none.
 	_, err = admin.RemoveMember(t.Context(), "mem_nobody")

@@ -34,34 +34,54 @@ type doneCall struct {
 // once runs a write, unless the same call of the human has run before: then it says what that was done to. What is
 // written down of the call is committed with what it did.
 func (h Human) once(t *tx, op string, args any, fn func() (ref string, err error)) (ref string, before bool, err error) {
-	call, err := callID(h.Call)
-	if err != nil {
-		return "", false, err
-	}
-	if call == "" {
+	if h.Call == "" {
 		ref, err = fn()
 		return ref, false, err
 	}
-	body, err := json.Marshal(args)
+	key, digest, err := h.call(op, args)
 	if err != nil {
 		return "", false, err
 	}
-	key := textDigest(h.ID + "\n" + call)
-	var done doneCall
-	digest := textDigest(op + "\n" + string(body))
-	err = readJSON(t, recordCall, key, &done)
-	switch {
-	case err == nil && done.Digest != digest:
-		return "", false, &Error{Code: CodeConflict, ID: done.Ref, Message: "the id of this call was used for another one; make a new id for each call"}
-	case err == nil:
-		return done.Ref, true, nil
-	case !errors.Is(err, ErrNotFound):
-		return "", false, err
+	if ref, before, err = t.called(key, digest); before || err != nil {
+		return ref, before, err
 	}
 	if ref, err = fn(); err != nil {
 		return "", false, err
 	}
 	return ref, false, putJSON(t, recordCall, key, doneCall{Digest: digest, Ref: ref, At: t.now})
+}
+
+// before reports whether the call has run, and what that was done to.
+func (h Human) before(t *tx, op string, args any) (ref string, before bool, err error) {
+	key, digest, err := h.call(op, args)
+	if err != nil {
+		return "", false, err
+	}
+	return t.called(key, digest)
+}
+
+// call returns under which key a call that has an id is kept, and the digest of what it is given.
+func (h Human) call(op string, args any) (key, digest string, err error) {
+	call, err := callID(h.Call)
+	if err != nil {
+		return "", "", err
+	}
+	body, err := json.Marshal(args)
+	return textDigest(h.ID + "\n" + call), textDigest(op + "\n" + string(body)), err
+}
+
+// called looks a call up.
+func (t *tx) called(key, digest string) (ref string, before bool, err error) {
+	var done doneCall
+	err = readJSON(t, recordCall, key, &done)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return "", false, nil
+	case err == nil && done.Digest != digest:
+		return "", false, &Error{Code: CodeConflict, ID: done.Ref, Message: "the id of this call was used for another one; make a new id for each call"}
+	default:
+		return done.Ref, err == nil, err
+	}
 }
 
 // lotOnce is a write to a lot that is done once for each call.

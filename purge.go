@@ -11,82 +11,126 @@ const purgedText = "[purged]"
 
 // Purge implements [Admin]. A lot loses the texts of its card, its asks and its answer; a decision its
 // question, answer and wordings, and what asks were given from it; a shared note its body. What was made from
-// one and kept in the other is purged with the other.
+// one and kept in the other is purged with the other: a lot with its decision, a decision with every lot that was
+// answered with it. One event says so, with the id that was given and the decision.
 func (a *admin) Purge(ctx context.Context, id string) error {
 	workspace, err := a.in("")
 	if err != nil {
 		return err
 	}
 	return a.desk.update(ctx, workspace, func(t *tx) error {
-		if done, err := t.purgedBefore(id); err != nil || done {
+		item, err := t.purgeContext(id)
+		if err != nil || item.purged {
 			return err
 		}
-		purged := false
-		for _, purge := range []func(string) (bool, error){t.purgeLot, t.purgeDecision, t.purgeContext} {
-			var err error
-			if purged, err = purge(id); err != nil {
+		if item.found {
+			return a.purged(t, Event{Ref: id})
+		}
+		lots, decision, err := t.together(id)
+		if err != nil {
+			return err
+		}
+		changed := false
+		for _, lot := range lots {
+			if !lot.Purged {
+				changed = true
+				if err := t.purgeLot(lot); err != nil {
+					return err
+				}
+			}
+		}
+		if decision != nil && !decision.Purged {
+			changed = true
+			if err := t.purgeDecision(*decision); err != nil {
 				return err
 			}
-			if purged {
-				break
-			}
 		}
-		if !purged {
-			return notFound(ErrNotFound, id, "lot, decision or shared note")
+		if !changed { // an unknown commit that did happen, or a repeat
+			return nil
 		}
-		_, err := t.append(Event{Kind: EventPurged, Ref: id, Actor: a.human.ID, Via: a.human.Via})
-		return err
+		e := Event{Ref: id}
+		if decision != nil {
+			e.Decision = decision.ID
+		}
+		return a.purged(t, e)
 	})
 }
 
-// purgedBefore reports whether a thing is blank already: an unknown commit that did happen, or a repeat.
-func (t *tx) purgedBefore(id string) (bool, error) {
-	lot, err1 := t.Lot(id)
-	dec, err2 := t.Decision(id)
-	item, err3 := t.Context(id)
-	for _, err := range []error{err1, err2, err3} {
-		if err != nil && !errors.Is(err, ErrNotFound) {
-			return false, err
-		}
-	}
-	return lot.Purged || dec.Purged || item.Purged, nil
+func (a *admin) purged(t *tx, e Event) error {
+	e.Kind, e.Actor, e.Via = EventPurged, a.human.ID, a.human.Via
+	_, err := t.append(e)
+	return err
 }
 
-func (t *tx) purgeLot(id string) (bool, error) {
+// together returns what is purged with a lot or a decision, that itself among it.
+func (t *tx) together(id string) (lots []Lot, decision *Decision, err error) {
 	lot, err := t.whole(id)
-	if errors.Is(err, ErrNotFound) {
-		return false, nil
+	switch {
+	case err == nil && lot.Status == StatusOpen:
+		return nil, nil, &Error{Code: CodeConflict, ID: id, Message: "lot " + id + " is open; answer or dismiss it before you purge it"}
+	case err == nil && lot.DecisionID == "":
+		return []Lot{lot}, nil, nil
+	case err == nil:
+		id = lot.DecisionID
+	case !errors.Is(err, ErrNotFound):
+		return nil, nil, err
 	}
+	dec, err := t.Decision(id)
 	if err != nil {
-		return false, err
+		return nil, nil, notFound(err, id, "lot, decision or shared note")
 	}
-	if lot.Status == StatusOpen {
-		return false, &Error{Code: CodeConflict, ID: id, Message: "lot " + id + " is open; answer or dismiss it before you purge it"}
+	asks, err := t.FindAsks(AskQuery{Decision: id})
+	if err != nil {
+		return nil, nil, err
 	}
+	ids := []string{dec.LotID, lot.ID}
+	for _, ask := range asks {
+		ids = append(ids, ask.LotID)
+	}
+	slices.Sort(ids)
+	for _, id := range slices.Compact(ids) {
+		if id == "" {
+			continue
+		}
+		lot, err := t.whole(id)
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if lot.DecisionID == dec.ID {
+			lots = append(lots, lot)
+		}
+	}
+	return lots, &dec, nil
+}
+
+func (t *tx) purgeLot(lot Lot) error {
 	for _, ask := range lot.Asks {
 		if err := t.PutAsk(ask.purged()); err != nil {
-			return false, err
+			return err
 		}
 	}
 	if lot.ReceiptID != "" {
 		if err := t.purgeReceipt(lot.ReceiptID); err != nil {
-			return false, err
+			return err
 		}
 	}
 	if err := t.scrub(func(other *Lot) bool {
 		changed := false
 		for i := range other.Related {
-			if other.Related[i].LotID == id {
+			if other.Related[i].LotID == lot.ID {
 				other.Related[i].Question, other.Related[i].Differs, changed = purgedText, "", true
 			}
 		}
-		if other.Earlier != nil && other.Earlier.LotID == id {
-			other.Earlier = &Settled{LotID: id, By: other.Earlier.By, At: other.Earlier.At}
+		if other.Earlier != nil && other.Earlier.LotID == lot.ID {
+			other.Earlier = &Settled{LotID: lot.ID, By: other.Earlier.By, At: other.Earlier.At}
 			changed = true
 		}
 		return changed
 	}); err != nil {
-		return false, err
+		return err
 	}
 	lot.Question, lot.Context, lot.Recommendation, lot.Purged = purgedText, "", "", true
 	if lot.Title != "" {
@@ -104,7 +148,7 @@ func (t *tx) purgeLot(id string) (bool, error) {
 		dismissed.Reason = ""
 		lot.Dismissed = &dismissed
 	}
-	return true, t.PutLot(lot)
+	return t.PutLot(lot)
 }
 
 func (a AskRecord) purged() AskRecord {
@@ -114,7 +158,7 @@ func (a AskRecord) purged() AskRecord {
 }
 
 func (t *tx) purgeReceipt(id string) error {
-	r, err := t.receiptByID(id)
+	r, err := t.storedReceipt(id)
 	if err != nil {
 		return err
 	}
@@ -122,39 +166,32 @@ func (t *tx) purgeReceipt(id string) error {
 	return putJSON(t, recordReceipt, id, r)
 }
 
-func (t *tx) purgeDecision(id string) (bool, error) {
-	dec, err := t.Decision(id)
-	if errors.Is(err, ErrNotFound) {
-		return false, nil
-	}
+func (t *tx) purgeDecision(dec Decision) error {
+	uses, err := t.FindAsks(AskQuery{Decision: dec.ID})
 	if err != nil {
-		return false, err
-	}
-	uses, err := t.FindAsks(AskQuery{Decision: id})
-	if err != nil {
-		return false, err
+		return err
 	}
 	for _, ask := range uses {
 		if ask.Reused == nil {
 			continue
 		}
 		if err := t.purgeReceipt(ask.Reused.ReceiptID); err != nil {
-			return false, err
+			return err
 		}
 		ask = ask.purged()
 		reused := *ask.Reused
 		reused.Answer = purgedText
 		ask.Reused = &reused
 		if err := t.PutAsk(ask); err != nil {
-			return false, err
+			return err
 		}
 	}
 	if err := t.scrub(func(lot *Lot) bool {
 		before := len(lot.Pinned)
-		lot.Pinned = slices.DeleteFunc(lot.Pinned, func(m Match) bool { return m.DecisionID == id })
+		lot.Pinned = slices.DeleteFunc(lot.Pinned, func(m Match) bool { return m.DecisionID == dec.ID })
 		return len(lot.Pinned) != before
 	}); err != nil {
-		return false, err
+		return err
 	}
 	dec.Question, dec.Answer, dec.AnswerLabel, dec.Note, dec.Purged = purgedText, purgedText, "", "", true
 	dec.Options, dec.Concepts, dec.Files = nil, nil, nil
@@ -162,7 +199,7 @@ func (t *tx) purgeDecision(id string) (bool, error) {
 	for i := range dec.Corrections {
 		dec.Corrections[i].Note = ""
 	}
-	return true, t.PutDecision(dec)
+	return t.PutDecision(dec)
 }
 
 // scrub goes through all lots and writes those in which change found a copy of what is purged.
@@ -184,14 +221,17 @@ func (t *tx) scrub(change func(*Lot) bool) error {
 	}
 }
 
-func (t *tx) purgeContext(id string) (bool, error) {
+// blankItem says what became of a shared note.
+type blankItem struct{ found, purged bool }
+
+func (t *tx) purgeContext(id string) (blankItem, error) {
 	item, err := t.Context(id)
 	if errors.Is(err, ErrNotFound) {
-		return false, nil
+		return blankItem{}, nil
 	}
-	if err != nil {
-		return false, err
+	if err != nil || item.Purged {
+		return blankItem{true, item.Purged}, err
 	}
 	item.Body, item.Concepts, item.Removed, item.Purged = purgedText, nil, true, true
-	return true, t.PutContext(item)
+	return blankItem{found: true}, t.PutContext(item)
 }

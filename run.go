@@ -82,10 +82,11 @@ type scanner struct {
 	mu    sync.Mutex
 	dirty map[string]bool // "" is all
 	read  map[string]Seq  // how far each journal was read; only in run
+	said  map[string]bool // workspaces that were said to be half imported; only in run
 }
 
 func newScanner(d *Desk) *scanner {
-	return &scanner{desk: d, ready: make(chan struct{}, 1), dirty: map[string]bool{}, read: map[string]Seq{}}
+	return &scanner{desk: d, ready: make(chan struct{}, 1), dirty: map[string]bool{}, read: map[string]Seq{}, said: map[string]bool{}}
 }
 
 // wake notes that a workspace may have changed. It returns at once.
@@ -140,9 +141,16 @@ func (s *scanner) scan(ctx context.Context, workspace string) {
 			events, err = t.Events(after, 1000)
 			return err
 		})
+		half := errors.Is(err, errHalfImported)
+		told := half && s.said[workspace]
+		if half {
+			s.said[workspace] = true
+		} else if err == nil {
+			delete(s.said, workspace)
+		}
 		switch {
 		case err != nil:
-			if ctx.Err() == nil {
+			if ctx.Err() == nil && !told { // an import wakes often, and is slow
 				s.desk.log.ErrorContext(ctx, "the journal can't be read; everything that waits looks for itself", "workspace", workspace, "err", err)
 			}
 			s.desk.waiters.signalAll(workspace)

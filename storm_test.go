@@ -93,6 +93,8 @@ func storm(t *testing.T, seed uint64) {
 			require.NoError(t, err)
 		}
 	}
+	_, err = revue.VerifyWorkspace(t.Context(), store, "w", nil)
+	require.NoError(t, err)
 }
 
 // meddle does something to each open lot; what comes too late is refused, and that is all.

@@ -178,7 +178,7 @@ func TestConfigPrintChecks(t *testing.T) {
 		_, out, printed, code := serveWith(t, env, args...)
 		require.NotEqual(t, exitDone, code, "%v", args)
 		require.Empty(t, out)
-		require.Contains(t, strings.ToLower(printed), args[0][2:5], "%v", args)
+		require.Contains(t, strings.ToLower(printed), args[0][2:4], "%v", args)
 		var diag bytes.Buffer
 		require.Equal(t, code, run(t.Context(), &world{
 			args: append([]string{"serve"}, args...), env: func(key string) string { return env[key] },

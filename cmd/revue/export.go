@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,8 +93,8 @@ unless --tokens puts the hashes of the tokens into it.
 
 // contents says in one line what a workspace holds.
 func contents(c revue.Contents) string {
-	return fmt.Sprintf("workspace %s: %d events, %d lots, %d asks, %d decisions, %d notes, %d receipts, %d tokens; head %d:%s",
-		safe.Line(c.Workspace, 0), c.Events, c.Lots, c.Asks, c.Decisions, c.Contexts, c.Receipts, c.Tokens, c.Events, c.Head)
+	return fmt.Sprintf("workspace %s: %d events, %d lots, %d asks, %d decisions, %d notes, %d receipts, %d tokens; head %s",
+		safe.Line(c.Workspace, 0), c.Events, c.Lots, c.Asks, c.Decisions, c.Contexts, c.Receipts, c.Tokens, cmp.Or(c.Head, "none"))
 }
 
 func exists(name string) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"syscall"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/revuehq/revue"
 	safe "github.com/revuehq/revue/internal/term"
+	"github.com/revuehq/revue/storage/memstore"
 )
 
 func (a *app) importCmd() *cobra.Command {
@@ -39,14 +41,14 @@ since the export, nothing is changed.`,
 				return err
 			}
 			defer done()
-			p, err := a.openAny(ctx, true)
+			into, err := a.importInto(ctx)
 			if err != nil {
 				return err
 			}
-			defer p.close() //nolint:errcheck // what was written is committed
+			defer into.Close() //nolint:errcheck // what was written is committed
 			bar := a.progress("importing")
 			defer bar.finish()
-			got, err := revue.Import(ctx, p.store, a.pinned(), file, &revue.ImportOptions{Tokens: tokens, Progress: bar.set})
+			got, err := revue.Import(ctx, into, a.pinned(), file, &revue.ImportOptions{Tokens: tokens, Progress: bar.set})
 			bar.finish()
 			switch {
 			case errors.Is(err, revue.ErrInvalid):
@@ -74,6 +76,43 @@ since the export, nothing is changed.`,
 	cmd.Flags().BoolVar(&tokens, "tokens", false, "let in the tokens whose hashes are in the export: trust who made it")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write what was imported as JSON")
 	return cmd
+}
+
+// importInto returns the store of an import.
+func (a *app) importInto(ctx context.Context) (*lateStore, error) {
+	path, err := a.localPath()
+	if err != nil {
+		return nil, err
+	}
+	open := func() (*plane, error) { return a.openHere(ctx, path, true) }
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return &lateStore{Store: memstore.New(nil), open: open}, nil
+	}
+	p, err := open()
+	if err != nil {
+		return nil, err
+	}
+	return &lateStore{Store: p.store}, nil
+}
+
+// lateStore is the store of an import. Where there is no database it is an empty one until something is written, so that
+// a bad file leaves none behind.
+type lateStore struct {
+	revue.Store
+
+	open func() (*plane, error) // nil when it is open
+}
+
+// Update implements [revue.Store].
+func (s *lateStore) Update(ctx context.Context, workspace string, fn func(revue.Tx) error) error {
+	if s.open != nil {
+		p, err := s.open()
+		if err != nil {
+			return err
+		}
+		s.Store, s.open = p.store, nil
+	}
+	return s.Store.Update(ctx, workspace, fn)
 }
 
 // exportFile opens a file that can be read twice. What comes from stdin is kept in a file of its own until done is called.

@@ -97,6 +97,8 @@ func (l *login) run(ctx context.Context, arg string) error {
 		return fmt.Errorf("%s is no plane of revue, and nothing was kept: give its address as it is, like https://revue.example.com, with a path only where a proxy puts the plane below one", address)
 	case errors.Is(err, revue.ErrDenied):
 		return fmt.Errorf("%s does not take this token, and nothing was kept: %w", address, err)
+	case errors.Is(err, revue.ErrInvalid): // the other end's, and no misuse of this command
+		return fmt.Errorf("%s: nothing was kept: %s", address, message(err))
 	case err != nil:
 		return fmt.Errorf("%s: nothing was kept: %w", address, err)
 	case who.Kind != kind:

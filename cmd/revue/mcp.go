@@ -175,7 +175,7 @@ func (m *stdioServer) servePlane(ctx context.Context, profile revuemcp.Profile, 
 			stop(err)
 		}
 	})
-	srv := revuemcp.NewServer(c.Plane(), &revuemcp.Options{Profile: profile, Version: version(), Log: log})
+	srv := revuemcp.NewServer(advisedPlane{c.Plane(), c}, &revuemcp.Options{Profile: profile, Version: version(), Log: log})
 	err = srv.Serve(serveCtx, agent, m.stdin, m.stdout)
 	if cause := context.Cause(serveCtx); err != nil && cause != nil {
 		err = cause

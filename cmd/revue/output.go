@@ -77,8 +77,10 @@ func wireLots(lots []revue.Lot) []lotJSON {
 	return out
 }
 
-// filled gives a lot its lists as lists, never null.
+// filled gives a lot its lists as lists, never null, and leaves out what only the plane itself has a use for: the ids of
+// calls are no business of who reads it.
 func filled(l revue.Lot) revue.Lot {
+	l.Claims, l.Final, l.Calls, l.Collected, l.Caller = nil, nil, nil, false, ""
 	l.Options, l.Concepts, l.Files, l.Asks = list(l.Options), list(l.Concepts), list(l.Files), list(l.Asks)
 	return l
 }

@@ -248,6 +248,9 @@ func TestPlaneJSON(t *testing.T) {
 			return local == remote
 		}, 10*time.Second, 100*time.Millisecond, "%v: %s%s", args, local, remote)
 		require.Greater(t, len(local), 5, "%v", args)
+		for _, field := range []string{"claims", "final", "calls", "collected", "caller"} {
+			require.NotContains(t, local, `"`+field+`"`, "%v", args)
+		}
 		if args[0] != "inbox" { // which says how long ago
 			require.Equal(t, output(t, srv.local, args...), output(t, away, args...), "%v", args)
 		}
@@ -420,10 +423,15 @@ func TestPlaneDown(t *testing.T) {
 func TestPlaneQuiet(t *testing.T) {
 	var mu sync.Mutex
 	var seen []*http.Request
+	whoami := 0
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		seen = append(seen, r.Clone(context.WithoutCancel(r.Context())))
+		if r.URL.Path == "/v1/whoami" { // whether the token is good, asked in the background
+			whoami++
+		} else {
+			seen = append(seen, r.Clone(context.WithoutCancel(r.Context())))
+		}
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"matches":[],"context":[]}`)
 	}))
@@ -458,6 +466,11 @@ func TestPlaneQuiet(t *testing.T) {
 	pinned := startStdio(t, "", append(env, "REVUE_THREAD_ID=t-1", "REVUE_WORKSTREAM_ID=t-2"))
 	_, err = call(t.Context(), pinned.ClientSession, "lookup_decision", map[string]any{"query": "queue"})
 	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	require.NoError(t, pinned.Close())
+	mu.Lock()
+	require.LessOrEqual(t, whoami, 2, "one a process")
+	mu.Unlock()
 	all = requests()
 	require.Equal(t, "t-1", all[2].Header.Get("Revue-Thread"))
 	require.Empty(t, all[2].Header.Get("Revue-Caller"))

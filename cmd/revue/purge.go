@@ -16,8 +16,11 @@ func (a *app) purgeCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "purge ID",
 		Short: "Blank the text of a lot, a decision or a shared note, for good",
-		Long: `Blank the text of a lot, a decision or a shared note, for good. A purged decision answers
-nobody any more. The journal still verifies: it holds digests, never text.`,
+		Long: `Blank the text of a lot, a decision or a shared note, for good. A lot is purged with its
+decision, and a decision with every lot that was answered with it and every use of it: the same text is in
+all of them. A purged decision answers nobody any more. The journal still verifies: it holds digests, never
+text. In the files of the database the text may stay until SQLite has used its place, or that of its
+write-ahead log, for something else.`,
 		Example: `  revue purge dec_81ab…
   revue purge lot_4k2v… --yes`,
 		Args: takes(1, 1),

@@ -47,11 +47,13 @@ func (a *app) serveCmd() *cobra.Command {
 		Short: "Run the plane over HTTP",
 		Long: `Run the plane: agents reach it at /mcp (decisions) and /mcp/approvals (approve or decline) with
 an agent token, programs at /v1, which /openapi.json describes. The first start makes the
-database, a workspace and two tokens, and prints them with what to do next.
+database, a workspace and two tokens, and prints them with what to do next; with
+--no-first-tokens it makes none, since where its output is logged they would be in the log.
 
 It listens on this machine alone unless told otherwise. Elsewhere it wants TLS, or
 --insecure-listen where something before it has TLS. /healthz says that it runs, /readyz
-that it can work, /metrics what it counts, to who has a token.
+that it can work, /metrics what it counts, to who has a token of the workspace that it is
+started for.
 
 A setting is that of the flag, else of its variable (REVUE_ADDR for --addr), else of the
 file of --config, else the default; --print-config shows them all.

@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -36,7 +38,11 @@ func (a *app) verifyCmd() *cobra.Command {
 		Long: `Check a receipt, and say what was signed. RECEIPT is a file, - for the input, or the receipt
 itself: signed in compact form, or as JSON. With --keys, a file of what /.well-known/jwks.json
 of the plane says, or "revue keys export", it needs nothing else: no database, no network.
-Without, the keys are those of the database. With --db, the receipt is also compared with the journal.
+Without, the keys are those of the database. With --db, the receipt is also compared with the journal,
+with the receipt that is stored there, and with the question it is of.
+
+In an outcome, what it says around its receipt has to be what the receipt says: status, answer, lotId,
+decisionId, decidedBy. The rest of it, the note among that, nobody signed.
 
 With --journal, walk the journal of the workspace from its first event: every event in order, none missing,
 none changed; everything that it recorded is there and is what it was. Keep the head that is
@@ -101,23 +107,34 @@ func (v *verify) run(ctx context.Context, args []string) error {
 					return misuse("give --head or a RECEIPT, not both")
 				}
 				head = revue.Event{Seq: r.signed.Seq, Hash: r.signed.JournalHash}
+				if err := revue.VerifyReceipt(ctx, p.store, v.workspaceName(), r.signed); err != nil {
+					return err
+				}
 			}
 			return v.workspaceOf(ctx, p, head)
 		}
-		if err := inJournal(ctx, p.store, cmp.Or(v.pinned(), r.signed.Workspace), r.signed); err != nil {
+		if err := revue.VerifyReceipt(ctx, p.store, cmp.Or(v.pinned(), r.signed.Workspace), r.signed); err != nil {
 			return err
 		}
 		return v.say(r.signed, true)
 	})
 }
 
-// parseHead reads SEQ:HASH.
+// parseHead reads SEQ:HASH, or the head in the first line of an export.
 func parseHead(s string) (revue.Event, error) {
 	if s == "" {
 		return revue.Event{}, nil
 	}
 	seq, hash, ok := strings.Cut(s, ":")
 	n, err := strconv.ParseInt(seq, 10, 64)
+	if strings.HasPrefix(strings.TrimSpace(s), "{") {
+		var head struct {
+			Seq  int64  `json:"seq"`
+			Hash string `json:"hash"`
+		}
+		err, ok = json.Unmarshal([]byte(s), &head), true
+		n, hash = head.Seq, head.Hash
+	}
 	if !ok || err != nil || n < 1 || len(hash) != 64 || strings.Trim(hash, "0123456789abcdef") != "" {
 		return revue.Event{}, misuse("--head is SEQ:HASH, as --journal prints it")
 	}
@@ -168,14 +185,16 @@ func (v *verify) receipt(arg string) (given, error) {
 	if len(text) == 0 || text[0] != '{' {
 		return given{jws: string(text)}, nil
 	}
-	var in struct {
-		Receipt json.RawMessage `json:"receipt"`
+	if err := plainly(text); err != nil {
+		return given{}, err
 	}
-	if err := json.Unmarshal(text, &in); err != nil {
+	var around map[string]json.RawMessage
+	if err := json.Unmarshal(text, &around); err != nil {
 		return given{}, fmt.Errorf("the receipt is no JSON: %w", err)
 	}
-	if in.Receipt != nil {
-		text = in.Receipt
+	inside := around["receipt"] != nil
+	if inside {
+		text = around["receipt"]
 	}
 	var r revue.Receipt
 	dec := json.NewDecoder(bytes.NewReader(text))
@@ -186,7 +205,131 @@ func (v *verify) receipt(arg string) (given, error) {
 	if r.JWS == "" {
 		return given{}, errors.New("the receipt is not signed: it has no jws; read it again from the plane")
 	}
+	if inside {
+		if err := agrees(around, r); err != nil {
+			return given{}, err
+		}
+	}
 	return given{jws: r.JWS, fields: &r}, nil
+}
+
+// stated are the members of an outcome that its receipt states too, and of the receipt.
+var stated = []string{ //nolint:gochecknoglobals // a table
+	"receipt", "status", "kind", "answer", "lotId", "decisionId", "decisionRef", "decidedBy", "id", "name", "via",
+	"workspace", "lot", "ask", "decision", "questionDigest", "at", "seq", "journalHash", "purged", "jws",
+}
+
+// plainly refuses JSON that two programs may read in two ways: a member twice, one that differs from another in case
+// alone, one that is only nearly named as what a receipt states, and more than one value.
+func plainly(text []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	type level struct {
+		names map[string]bool // of an object, nil for a list
+		value bool            // a value comes next
+	}
+	var at []level
+	for {
+		tok, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			return errors.New("the receipt is no JSON: it is cut short")
+		}
+		if err != nil {
+			return fmt.Errorf("the receipt is no JSON: %w", err)
+		}
+		top := len(at) - 1
+		if d, ok := tok.(json.Delim); ok {
+			switch d {
+			case '{':
+				at = append(at, level{names: map[string]bool{}})
+				continue
+			case '[':
+				at = append(at, level{})
+				continue
+			default:
+				at = at[:top]
+			}
+		} else if top >= 0 && at[top].names != nil && !at[top].value {
+			name, _ := tok.(string)
+			folded := fold(name)
+			if at[top].names[folded] {
+				return fmt.Errorf("the member %s is there twice, so that programs may read different things: take the outcome as the plane gave it", term.Line(name, 80))
+			}
+			for _, known := range stated {
+				if name != known && folded == fold(known) {
+					return fmt.Errorf("the member %s is not %s, and programs may take it for that: take the outcome as the plane gave it", term.Line(name, 80), known)
+				}
+			}
+			at[top].names[folded], at[top].value = true, true
+			continue
+		}
+		if len(at) == 0 {
+			break
+		}
+		at[len(at)-1].value = false
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is more behind the receipt")
+	}
+	return nil
+}
+
+// fold makes names equal that differ in case alone, by the rule that decoders of JSON go by.
+func fold(s string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+			least = min(least, f)
+		}
+		return least
+	}, s)
+}
+
+// agrees checks what an outcome says around its receipt: a script reads it there.
+func agrees(around map[string]json.RawMessage, r revue.Receipt) error {
+	differs := func(name string) error {
+		return fmt.Errorf("the outcome was changed: its %s is not what the receipt in it says", name)
+	}
+	for _, x := range []struct{ name, want string }{
+		{"status", r.Kind},
+		{"kind", r.Kind},
+		{"answer", r.Answer},
+		{"lotId", r.Lot},
+		{"decisionId", r.Decision},
+		{"workspace", r.Workspace},
+		{"decisionRef", r.Ask},
+		{"questionDigest", r.QuestionDigest},
+	} {
+		raw, there := around[x.name]
+		if x.name == "decisionRef" && r.Ask == "" { // the receipt of a lot is that of all who asked
+			continue
+		}
+		if x.name == "answer" && r.Purged { // it was given out before
+			continue
+		}
+		if !there {
+			if x.name == "answer" && x.want != "" && around["status"] != nil {
+				return differs(x.name)
+			}
+			continue
+		}
+		var is string
+		if string(bytes.TrimSpace(raw)) == "null" || json.Unmarshal(raw, &is) != nil || is != x.want {
+			return differs(x.name)
+		}
+	}
+	if raw, there := around["decidedBy"]; there {
+		var by map[string]any
+		if json.Unmarshal(raw, &by) != nil || by == nil {
+			return differs("decidedBy")
+		}
+		for _, x := range []struct{ name, want string }{{"id", r.DecidedBy.ID}, {"name", r.DecidedBy.Name}, {"via", r.DecidedBy.Via}} {
+			if is, there := by[x.name]; there && is != x.want {
+				return differs("decidedBy")
+			}
+		}
+	}
+	return nil
 }
 
 // readSmall reads a file, and little more of it than may be good.
@@ -219,24 +362,6 @@ func (v *verify) offline(r *given) error {
 		return errors.New("the key set has no key of a plane: save what /.well-known/jwks.json says")
 	}
 	return r.verify(keys)
-}
-
-// inJournal checks that the journal has the event that a receipt names.
-func inJournal(ctx context.Context, store revue.Store, workspace string, r revue.Receipt) error {
-	var found []revue.Event
-	err := store.View(ctx, workspace, func(tx revue.Tx) (err error) {
-		found, err = tx.Events(max(r.Seq-1, 0), 1)
-		return err
-	})
-	switch {
-	case err != nil:
-		return err
-	case len(found) == 0 || found[0].Seq != r.Seq:
-		return fmt.Errorf("the receipt is signed, but the journal of workspace %s has no event %d: its end was cut off, or it is another one", term.Line(workspace, 0), r.Seq)
-	case found[0].Hash != r.JournalHash || found[0].Sum() != r.JournalHash:
-		return fmt.Errorf("the receipt is signed, but event %d of workspace %s is another one: the journal was changed", r.Seq, term.Line(workspace, 0))
-	}
-	return nil
 }
 
 // say says what was signed.
@@ -276,6 +401,17 @@ func (v *verify) say(r revue.Receipt, compared bool) error {
 
 // workspaceOf checks the workspace and its journal.
 func (v *verify) workspaceOf(ctx context.Context, p *plane, head revue.Event) error {
+	h := v.human()
+	all, err := p.Admin(h).Workspaces(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(all, func(w revue.Workspace) bool { return w.Name == h.Workspace }) {
+		return &revue.Error{
+			Code: revue.CodeNotFound, ID: h.Workspace,
+			Message: fmt.Sprintf("there is no workspace %s in %s: nothing was verified", term.Line(h.Workspace, 0), p.path),
+		}
+	}
 	bar := v.progress("verifying")
 	defer bar.finish()
 	got, err := revue.VerifyWorkspace(ctx, p.store, v.workspaceName(), &revue.VerifyOptions{Head: head, Progress: bar.set})
@@ -286,6 +422,6 @@ func (v *verify) workspaceOf(ctx context.Context, p *plane, head revue.Event) er
 	if v.asJSON {
 		return writeJSON(v.stdout, got)
 	}
-	_, err = fmt.Fprintf(v.stdout, "%d events verify; head %d:%s\n", got.Events, got.Events, got.Head)
+	_, err = fmt.Fprintf(v.stdout, "%d events verify; head %s\n", got.Events, cmp.Or(got.Head, "none"))
 	return err
 }

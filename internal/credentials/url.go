@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/revuehq/revue"
 	"github.com/revuehq/revue/internal/httpguard"
@@ -31,7 +32,8 @@ func ParseURL(s string) (address string, plain bool, err error) {
 		return bad("has a user or password in it: leave that out, \"revue login URL\" asks for a token")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.Contains(s, "#"):
 		return bad("has a query or fragment: leave out what follows ? or #")
-	case scheme != "https" && scheme != "http", host == "", u.Opaque != "":
+	case scheme != "https" && scheme != "http", host == "", u.Opaque != "",
+		strings.HasPrefix(host, "."), strings.HasSuffix(host, "."), strings.Contains(host, ".."), !utf8.ValidString(s):
 		return bad("is no address like https://revue.example.com or http://127.0.0.1:7433")
 	case strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }):
 		return bad("has a space or a control character in it")

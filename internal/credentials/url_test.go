@@ -1,6 +1,7 @@
 package credentials_test
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 
@@ -42,7 +43,7 @@ func TestParseURL(t *testing.T) {
 }
 
 func FuzzParseURL(f *testing.F) {
-	for _, s := range []string{"https://revue.example.com/x/", "http://[::1]:80", "https://ada:pw@h", "HTTP://H.:0", "https://h/%2f"} {
+	for _, s := range []string{"https://revue.example.com/x/", "http://[::1]:80", "https://ada:pw@h", "HTTP://H.:0", "https://h/%2f", "http://A\x80..", "http://.h", "http://a..b"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -55,6 +56,9 @@ func FuzzParseURL(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, got, again, "one spelling each")
 		require.Equal(t, plain, plainAgain)
-		require.False(t, strings.ContainsAny(got, "@?# "), got)
+		require.False(t, strings.ContainsAny(got, "?# "), got)
+		u, err := url.Parse(got)
+		require.NoError(t, err)
+		require.Nil(t, u.User, got)
 	})
 }

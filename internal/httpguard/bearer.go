@@ -70,8 +70,7 @@ func (g *Gate) Authenticate(w http.ResponseWriter, r *http.Request) (revue.Princ
 			RateLimited(w, wait, "too many bad tokens came from this address; send a good one, or wait")
 			return revue.Principal{}, false
 		}
-		w.Header().Set("WWW-Authenticate", `Bearer realm="revue", error="invalid_token"`)
-		Unauthenticated(w, "the token is unknown, expired or revoked; ask its owner for a new one")
+		TokenEnded(w)
 	default:
 		if r.Context().Err() == nil {
 			g.log.ErrorContext(r.Context(), "a token can't be looked up", "requestId", RequestID(r.Context()), "err", err)
@@ -79,6 +78,12 @@ func (g *Gate) Authenticate(w http.ResponseWriter, r *http.Request) (revue.Princ
 		Fail(w, err)
 	}
 	return revue.Principal{}, false
+}
+
+// TokenEnded answers 401 to a request whose token is not good, or not any more.
+func TokenEnded(w http.ResponseWriter) {
+	w.Header().Set("WWW-Authenticate", `Bearer realm="revue", error="invalid_token"`)
+	Unauthenticated(w, "the token is unknown, expired or revoked; ask its owner for a new one")
 }
 
 // Bearer lets through what carries a good token of one of the kinds (of any kind where none is named), with the

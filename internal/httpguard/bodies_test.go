@@ -145,7 +145,9 @@ func TestTokenInTheTarget(t *testing.T) {
 	}
 	for _, target := range []string{"/mcp", "/x?q=100%25", "/x?q=revue_a", "/x?bad=%zz"} {
 		w := httptest.NewRecorder()
-		guard.ServeHTTP(w, httptest.NewRequest(http.MethodGet, target, nil))
+		r := httptest.NewRequest(http.MethodGet, target, nil)
+		r.Host = "localhost"
+		guard.ServeHTTP(w, r)
 		require.Equal(t, http.StatusNotFound, w.Code, target)
 	}
 }
@@ -158,6 +160,7 @@ func TestEncodedBodies(t *testing.T) {
 		"gzip": 415, "identity, gzip": 415, "br": 415, "x": 415, "deflate": 415,
 	} {
 		r := httptest.NewRequest(http.MethodPost, "/x", strings.NewReader("{}"))
+		r.Host = "localhost"
 		r.Header["Content-Encoding"] = []string{"identity", encoding}
 		w := httptest.NewRecorder()
 		guard.ServeHTTP(w, r)

@@ -15,7 +15,7 @@ type Limiter struct {
 	rate   rate.Limit
 	burst  int
 	bodies *Bodies
-	turn  time.Duration // after which a bucket that nobody touched is full again
+	turn   time.Duration // after which a bucket that nobody touched is full again
 
 	mu     sync.Mutex
 	turned time.Time

@@ -89,7 +89,7 @@ func TestPanicNamesTheRequest(t *testing.T) {
 		panic("lost")
 	}))
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/rvu_h_pathsecret", nil))
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/pathsecret", nil))
 	require.Equal(t, http.StatusInternalServerError, w.Code)
 	require.Contains(t, buf.String(), w.Header().Get("X-Request-Id"))
 	require.NotContains(t, buf.String(), "pathsecret")

@@ -8,7 +8,7 @@ import (
 )
 
 // tokenInTarget is what a request with a token in its target is told.
-const tokenInTarget = "the URL has what looks like a token in it: send tokens in the Authorization header alone, and revoke this one, since URLs are kept in logs and histories"
+const tokenInTarget = "the URL has what looks like a token in it: send tokens in the Authorization header alone, and revoke this one, since URLs are kept in logs and histories" //nolint:gosec // G101: it speaks of credentials and has none
 
 // RefuseTarget answers 400 where what could be a token is anywhere in the target of a request, as it is or escaped,
 // however often. It repeats nothing of it. [New] calls it before any routing.
@@ -47,8 +47,10 @@ func unescaped(s string) string {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
 		if s[i] == '%' && i+2 < len(s) {
-			if high, low := unhex(s[i+1]), unhex(s[i+2]); high >= 0 && low >= 0 {
-				out = append(out, byte(high<<4|low))
+			high, ok1 := unhex(s[i+1])
+			low, ok2 := unhex(s[i+2])
+			if ok1 && ok2 {
+				out = append(out, high<<4|low)
 				i += 2
 				continue
 			}
@@ -58,14 +60,14 @@ func unescaped(s string) string {
 	return string(out)
 }
 
-func unhex(c byte) int {
+func unhex(c byte) (n byte, ok bool) {
 	switch {
 	case c >= '0' && c <= '9':
-		return int(c - '0')
+		return c - '0', true
 	case c >= 'a' && c <= 'f':
-		return int(c-'a') + 10
+		return c - 'a' + 10, true
 	case c >= 'A' && c <= 'F':
-		return int(c-'A') + 10
+		return c - 'A' + 10, true
 	}
-	return -1
+	return 0, false
 }

@@ -132,12 +132,12 @@ func (f *Follower) refresh(ctx context.Context) {
 	}
 	lag, known := revue.Seq(0), true
 	for _, j := range f.list() {
+		j.tally(open)
 		if known {
 			head, err := f.head(ctx, j.workspace)
 			known = err == nil
-			lag += max(0, head-j.at())
+			lag += max(0, head-j.counted())
 		}
-		j.tally(open)
 	}
 	for kind, n := range open {
 		f.metrics.openLots.WithLabelValues(kind).Set(float64(n))
@@ -171,6 +171,16 @@ type openLot struct {
 func (j *journal) at() revue.Seq {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	return j.seen
+}
+
+// counted returns the last event that was counted, with all before it.
+func (j *journal) counted() revue.Seq {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.held != nil { // it is the one seen last
+		return j.seen - 1
+	}
 	return j.seen
 }
 

@@ -2,11 +2,13 @@ package telemetry
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -173,6 +175,18 @@ func (m *Metrics) histograms(name, help string, buckets []float64, labels ...str
 	return v
 }
 
+// scrapeLog gets what goes wrong with scrapes. One whose client leaves before it has everything is no fault of ours, and
+// anyone who may scrape could fill the log with it.
+type scrapeLog struct{ log *slog.Logger }
+
+func (l scrapeLog) Println(v ...any) {
+	level := slog.LevelDebug
+	if strings.HasPrefix(fmt.Sprint(v...), "error gathering") {
+		level = slog.LevelWarn
+	}
+	l.log.Log(context.Background(), level, strings.TrimSpace(fmt.Sprintln(v...)))
+}
+
 // scrapeWithin bounds what a scrape reads from the store.
 const scrapeWithin = 2 * time.Second
 
@@ -181,7 +195,7 @@ const scrapeWithin = 2 * time.Second
 func (m *Metrics) Handler() http.Handler {
 	served := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		ErrorHandling: promhttp.ContinueOnError, // one that fails must not hide the others
-		ErrorLog:      slog.NewLogLogger(m.log.Handler(), slog.LevelWarn),
+		ErrorLog:      scrapeLog{m.log},
 	})
 	running := make(chan struct{}, maxScrapes)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

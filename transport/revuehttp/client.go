@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -110,7 +109,6 @@ func NewClient(baseURL, token string, opts *ClientOptions) (*Client, error) {
 		retryFor:       cmp.Or(o.RetryFor, DefaultRetryFor),
 		maxResponse:    cmp.Or(o.MaxResponse, DefaultMaxResponse),
 		log:            cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
-		owed:           map[string]debt{},
 	}
 	if o.HTTP != nil && o.HTTP.Transport != nil {
 		l.http.Transport = o.HTTP.Transport
@@ -190,10 +188,11 @@ func (c *Client) as(h revue.Human) *Client {
 	return &bound
 }
 
-// Close gives up the idle connections of the client, and waits for what it still has to tell the plane, for a few
-// seconds at the most. Calls under way go on.
+// Close gives up the idle connections of the client. Calls under way go on.
 func (c *Client) Close() error {
-	c.link.close()
+	if c.link.own != nil {
+		c.link.own.CloseIdleConnections()
+	}
 	return nil
 }
 
@@ -288,30 +287,5 @@ type link struct {
 	maxResponse    int64
 	log            *slog.Logger
 
-	mu     sync.Mutex
-	closed bool
-	tasks  sync.WaitGroup
-	owed   map[string]debt // by call
-}
-
-// background runs what close waits for.
-func (l *link) background(fn func()) {
-	l.mu.Lock()
-	if l.closed {
-		l.mu.Unlock()
-		fn()
-		return
-	}
-	l.tasks.Go(fn)
-	l.mu.Unlock()
-}
-
-func (l *link) close() {
-	l.mu.Lock()
-	l.closed = true
-	l.mu.Unlock()
-	l.tasks.Wait()
-	if l.own != nil {
-		l.own.CloseIdleConnections()
-	}
+	ended endedCalls
 }

@@ -62,7 +62,7 @@ func (a clientAdmin) CreateToken(ctx context.Context, n revue.NewToken) (revue.T
 	}
 	var tok revue.Token
 	err := bound.writeOnce(ctx, exchange{
-		method: http.MethodPost, path: "/v1/tokens",
+		method: http.MethodPost, path: "/v1/tokens", status: http.StatusCreated,
 		twice: "the answer to an earlier try was lost, and with it the secret: revoke that token, and make another",
 	}, body, &tok)
 	return present(&bound, tok, tok.ID, err)
@@ -101,5 +101,5 @@ func (a clientAdmin) Streams(ctx context.Context) ([]revue.Stream, error) {
 }
 
 func (a clientAdmin) Purge(ctx context.Context, id string) error {
-	return a.client.write(ctx, http.MethodPost, "/v1/purge", purgeBody{ID: id}, nil)
+	return a.client.writeOnce(ctx, exchange{method: http.MethodPost, path: "/v1/purge", status: http.StatusNoContent}, purgeBody{ID: id}, nil)
 }

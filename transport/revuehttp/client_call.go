@@ -16,6 +16,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -24,6 +25,7 @@ import (
 
 	"github.com/revuehq/revue"
 	"github.com/revuehq/revue/internal/httpguard"
+	"github.com/revuehq/revue/internal/term"
 )
 
 // exchange is one request of the API, however often it is sent.
@@ -35,6 +37,8 @@ type exchange struct {
 	header http.Header
 	public bool          // it needs no token
 	call   string        // its Idempotency-Key
+	status int           // of success; 0 is 200
+	lost   *bool         // set where a try may have been served, and what came of it is not known
 	twice  string        // what a conflict means where an earlier try may have got through
 	wait   time.Duration // how long the plane may take on purpose
 	grace  time.Duration // how long it may take beyond that; 0 is the timeout of the link
@@ -45,6 +49,7 @@ type failure struct {
 	err   error         // what the caller is told
 	again bool          // it may succeed when it is sent again
 	away  bool          // no connection came about
+	lost  bool          // it may have been served
 	after time.Duration // when, as the plane said
 }
 
@@ -87,6 +92,9 @@ func (l *link) do(ctx context.Context, x exchange, into any) error {
 		f := l.try(ctx, x, into)
 		if f == nil {
 			return nil
+		}
+		if x.lost != nil && f.lost {
+			*x.lost = true
 		}
 		if err := ctx.Err(); err != nil {
 			return err
@@ -134,11 +142,13 @@ func (l *link) try(ctx context.Context, x exchange, into any) *failure {
 	case err != nil:
 		return l.lost(ctx, err, false)
 	case int64(len(body)) > l.maxResponse:
-		return &failure{err: &revue.Error{
+		return &failure{lost: true, err: &revue.Error{
 			Code: revue.CodeTooLarge, Message: fmt.Sprintf("the plane sent more than %d bytes; ask for less at once, with a lower limit", l.maxResponse),
 		}}
 	case into == nil:
 		return nil
+	case !isJSON(res.Header.Get("Content-Type")):
+		return &failure{lost: true, err: l.malformed(errors.New("a success that is not JSON"))}
 	}
 	err = json.Unmarshal(body, into)
 	var syntax *json.SyntaxError
@@ -146,7 +156,7 @@ func (l *link) try(ctx context.Context, x exchange, into any) *failure {
 		return l.lost(ctx, io.ErrUnexpectedEOF, false) // a proxy ended the response where its own was cut
 	}
 	if err != nil {
-		return &failure{err: l.malformed(err)}
+		return &failure{lost: true, err: l.malformed(err)}
 	}
 	return nil
 }
@@ -201,7 +211,12 @@ func (l *link) open(ctx context.Context, stop context.CancelCauseFunc, x exchang
 		away := asked.Load() && !got.Load() || errors.As(err, &dial) && dial.Op == "dial"
 		return nil, l.lost(ctx, err, away)
 	}
-	if res.StatusCode < 200 || res.StatusCode > 299 {
+	switch status := res.StatusCode; {
+	case status == cmp.Or(x.status, http.StatusOK):
+	case status >= 200 && status <= 299:
+		_ = res.Body.Close()
+		return nil, &failure{lost: true, err: l.malformed(fmt.Errorf("a success with status %d", status))}
+	default:
 		defer func() { _ = res.Body.Close() }()
 		return nil, l.refused(ctx, res)
 	}
@@ -230,7 +245,7 @@ func (l *link) lost(ctx context.Context, err error, away bool) *failure {
 	default:
 		message = "the connection to the plane at " + l.base + " broke; try again"
 	}
-	return &failure{again: true, away: away, err: &revue.Error{Code: revue.CodeUnavailable, Message: message, Err: err}}
+	return &failure{again: true, away: away, lost: !away, err: &revue.Error{Code: revue.CodeUnavailable, Message: message, Err: err}}
 }
 
 // malformed is the error of an answer that makes no sense.
@@ -250,8 +265,8 @@ func (l *link) refused(ctx context.Context, res *http.Response) *failure {
 	if err != nil {
 		return l.lost(ctx, err, false) // what it says is lost: it says it again
 	}
-	body = bytes.ReplaceAll(body, []byte(l.token), []byte("[token]"))
-	f := &failure{err: problemOf(res.StatusCode, res.Header.Get("Content-Type"), body, l.base)}
+	f := &failure{err: l.problemOf(res.StatusCode, res.Header.Get("Content-Type"), body)}
+	f.lost = res.StatusCode >= http.StatusInternalServerError // something in between may say so
 	switch res.StatusCode {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		f.again = true
@@ -260,15 +275,30 @@ func (l *link) refused(ctx context.Context, res *http.Response) *failure {
 	return f
 }
 
+// isJSON reports whether a Content-Type is one of JSON.
+func isJSON(contentType string) bool {
+	mediaType, _, err := mime.ParseMediaType(contentType)
+	return err == nil && (mediaType == "application/json" || strings.HasSuffix(mediaType, "+json"))
+}
+
+// likeToken is what could be a token in a text.
+var likeToken = regexp.MustCompile(`(?i)rvu_[ah]_[a-z0-9]+`)
+
+// shown is a text of the plane as it may be shown and logged: without tokens and without characters that act, in at
+// most so many bytes.
+func (l *link) shown(s string, limit int) string {
+	s = strings.ReplaceAll(s, l.token, "[token]")
+	s = likeToken.ReplaceAllString(s, "[token]")
+	return clipped(term.Line(clipped(s, limit), 0), limit)
+}
+
 // problemOf reads an error response: the problem document that a plane sends, or else what its status says.
-func problemOf(status int, contentType string, body []byte, base string) *revue.Error {
+func (l *link) problemOf(status int, contentType string, body []byte) *revue.Error {
 	var p problemBody
-	mediaType, _, _ := mime.ParseMediaType(contentType)
-	isProblem := strings.HasSuffix(mediaType, "json") && json.Unmarshal(body, &p) == nil
-	if !isProblem {
+	if !isJSON(contentType) || json.Unmarshal(body, &p) != nil {
 		p = problemBody{}
 	}
-	e := &revue.Error{Code: revue.Code(p.Code), ID: clipped(p.ID, maxID), Message: clipped(p.Detail, maxDetail)}
+	e := &revue.Error{Code: revue.Code(p.Code), ID: l.shown(p.ID, maxID), Message: l.shown(p.Detail, maxDetail)}
 	switch e.Code {
 	case revue.CodeInvalid, revue.CodeNotFound, revue.CodeConflict, revue.CodeDenied, revue.CodeTooLarge,
 		revue.CodeRateLimited, revue.CodeUnavailable, revue.CodeInternal:
@@ -278,14 +308,14 @@ func problemOf(status int, contentType string, body []byte, base string) *revue.
 		e.Code = codeOfStatus(status)
 		if e.Message == "" {
 			e.Message = fmt.Sprintf("what answers at %s says %d %s, and not why; check REVUE_API_URL, and what is in between",
-				base, status, http.StatusText(status))
+				l.base, status, http.StatusText(status))
 		}
 	}
 	if e.Message == "" {
 		e.Message = fmt.Sprintf("the plane says %d %s", status, http.StatusText(status))
 	}
 	if p.RequestID != "" {
-		e.Err = fmt.Errorf("request %q: status %d", clipped(p.RequestID, maxID), status)
+		e.Err = fmt.Errorf("request %q: status %d", l.shown(p.RequestID, maxID), status)
 	}
 	return e
 }

@@ -2,6 +2,7 @@ package revuehttp
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/revuehq/revue"
+	"github.com/revuehq/revue/internal/term"
 )
 
 // Whatever answers in place of a plane, its error has one of the codes, a message of a bounded length, and no more.
@@ -23,8 +25,16 @@ func FuzzProblem(f *testing.F) {
 		revue.CodeInvalid, revue.CodeNotFound, revue.CodeConflict, revue.CodeDenied, revue.CodeTooLarge,
 		revue.CodeRateLimited, revue.CodeUnavailable, revue.CodeInternal,
 	}
+	f.Add(422, "application/json", []byte(`{"code":"invalid","detail":"you sent rvu_h_\u0061bcdef1 and \u001b[31m\u202e\nmore","id":"rvu\u005fa_othersecret","requestId":"RVU_A_othersecret"}`))
+	l := &link{base: "https://revue.example.com", token: "rvu_a_mysecretmysecret"}
 	f.Fuzz(func(t *testing.T, status int, contentType string, body []byte) {
-		e := problemOf(status, contentType, body, "https://revue.example.com")
+		e := l.problemOf(status, contentType, body)
+		for _, shown := range []string{e.Message, e.ID, e.Error()} {
+			require.NotContains(t, shown, l.token)
+			require.NotRegexp(t, likeToken, shown)
+			require.False(t, strings.ContainsFunc(shown, term.Acts), "%q", shown)
+			require.NotContains(t, shown, "\n")
+		}
 		require.Contains(t, codes, e.Code)
 		require.NotEmpty(t, e.Message)
 		require.LessOrEqual(t, len(e.Message), maxDetail+len("…"))

@@ -3,9 +3,12 @@ package revuehttp
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
-	"maps"
 	"net/http"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/revuehq/revue"
@@ -55,6 +58,10 @@ const pollGrace = 3 * time.Second
 // many requests as it takes. A plane that goes away meanwhile is waited for; where it does not come back within the
 // wait, the outcome is pending. All requests of one call have the same id, so that none of them is answered twice.
 //
+// An approval whose call ends without its outcome, since it was cancelled say, while the plane may have given it one, is
+// not lost: the next identical call of the same client goes on as that call, and gets it. A client that is bound to an
+// agent with a Call does not do so: who gives ids keeps them.
+//
 // An outcome counts as returned when Request has all of it, unless the client is bound to an agent that
 // Acknowledges.
 func (c *Client) Request(ctx context.Context, ask revue.Ask) (revue.Outcome, error) {
@@ -63,18 +70,22 @@ func (c *Client) Request(ctx context.Context, ask revue.Ask) (revue.Outcome, err
 		return revue.Outcome{}, err
 	}
 	wait := min(max(ask.Wait, 0), revue.MaxWait)
-	w := &waiting{client: c, body: bodyOf(ask), call: cmp.Or(c.agent.Call, newCall())}
-	if ask.Kind == revue.KindApproval {
-		if err := c.link.settleOwed(ctx, c); err != nil {
+	w := &waiting{client: c, body: bodyOf(ask), call: c.agent.Call}
+	var taken, same string
+	var err error
+	if w.body.Kind == revue.KindApproval && w.call == "" {
+		if same, err = c.same(w.body); err != nil {
 			return revue.Outcome{}, err
 		}
+		taken = c.link.ended.take(same)
 	}
-	if err := w.place(ctx); err != nil {
-		return revue.Outcome{}, err
+	w.call = cmp.Or(w.call, taken, newCall())
+	if err = w.place(ctx); err == nil {
+		err = w.follow(ctx, began.Add(wait))
 	}
-	err := w.follow(ctx, began.Add(wait))
-	if w.unsure && (err != nil || w.last.Status == revue.OutcomePending) {
-		c.giveBack(ctx, w)
+	pending := w.last.Status == revue.OutcomePending
+	if same != "" && (err != nil || pending) && (taken != "" || w.unsure || pending) {
+		c.link.ended.put(same, w.call)
 	}
 	if err != nil {
 		return revue.Outcome{}, err
@@ -123,8 +134,7 @@ type waiting struct {
 	body   requestBody
 	call   string
 	last   outcomeBody // what the plane said last
-	unsure bool        // it may have said more since, which got lost
-	until  time.Time   // when the last request ends at the plane, where that does not notice before
+	unsure bool        // it may have said more, which got lost
 }
 
 // exchange is the request that waits for so long.
@@ -143,6 +153,7 @@ func (w *waiting) place(ctx context.Context) error {
 		return err
 	}
 	var got outcomeBody
+	x.lost = &w.unsure
 	if err := w.client.link.do(ctx, x, &got); err != nil {
 		return err
 	}
@@ -155,12 +166,16 @@ func (w *waiting) heard(got outcomeBody) error {
 	switch got.Status {
 	case revue.OutcomeAnswered, revue.OutcomeReused:
 		ok = ok && got.Answer != ""
+		if w.body.Kind == revue.KindApproval { // two words alone are one, and nothing else is consent
+			ok = ok && got.Status == revue.OutcomeAnswered && (got.Answer == revue.Approved || got.Answer == revue.Declined)
+		}
 	case revue.OutcomeDismissed, revue.OutcomeExpired, revue.OutcomePending:
 		ok = ok && got.Answer == "" // an answer that does not say it is one is none
 	default:
 		ok = false
 	}
 	if !ok {
+		w.unsure = true
 		return w.client.link.malformed(errors.New("an outcome that is none"))
 	}
 	w.last, w.unsure = got, false
@@ -183,9 +198,8 @@ func (w *waiting) follow(ctx context.Context, deadline time.Time) error {
 		x.grace = min(pollGrace, w.client.link.timeout)
 		var got outcomeBody
 		asked := time.Now()
-		w.until = asked.Add(window + x.grace)
 		f := w.client.link.try(ctx, x, &got)
-		w.unsure = w.unsure || f != nil && !f.away
+		w.unsure = w.unsure || f != nil && f.lost
 		if err := ctx.Err(); err != nil && f != nil {
 			return err
 		}
@@ -233,6 +247,7 @@ func (c *Client) returned(ctx context.Context, body returnedBody) error {
 	if err != nil {
 		return err
 	}
+	x.status = http.StatusNoContent
 	return c.link.do(ctx, x, nil)
 }
 
@@ -249,57 +264,52 @@ func (c *Client) acknowledge(ctx context.Context, o revue.Outcome) {
 	}
 }
 
-// maxOwed bounds how many calls are remembered that the plane has to take back.
-const maxOwed = 1000
-
-// debt is an approval that the plane may have given to a call that is over, and did not get it. Nobody has it then, and
-// the next call must be able to collect it, so the plane has to hear of it.
-type debt struct {
-	body  returnedBody
-	until time.Time // it may yet be given
+// same returns what tells an approval from all that the plane would take for another.
+func (c *Client) same(body requestBody) (string, error) {
+	body.WaitSeconds = nil
+	b, err := encoded(body)
+	if err != nil {
+		return "", err
+	}
+	key, err := json.Marshal([]any{c.workspace, c.agent.Thread, revue.NormalizeRepo(c.agent.Repo), c.agent.AnyThread, json.RawMessage(b)})
+	if err != nil {
+		return "", &revue.Error{Code: revue.CodeInternal, Message: "the request can't be written as JSON", Err: err}
+	}
+	sum := sha256.Sum256(key)
+	return string(sum[:]), nil
 }
 
-// giveBack notes that a call ends without knowing whether the plane has just given it an outcome. The plane is told at
-// once, and again, where it is out of reach or may not have noticed yet, before the next approval is asked for.
-func (c *Client) giveBack(ctx context.Context, w *waiting) {
-	if w.body.Kind != revue.KindApproval {
-		return // an answer that did not arrive is simply there for the next call
-	}
-	l := c.link
-	l.mu.Lock()
-	if len(l.owed) < maxOwed {
-		l.owed[w.call] = debt{until: w.until, body: returnedBody{
-			DecisionRef: w.last.AskID, Status: revue.OutcomeAnswered, Claim: w.call, Failed: true,
-		}}
-	}
-	l.mu.Unlock()
-	ctx = context.WithoutCancel(ctx)
-	l.background(func() {
-		ctx, cancel := context.WithTimeout(ctx, ackFor)
-		defer cancel()
-		if err := l.settleOwed(ctx, c); err != nil {
-			l.log.WarnContext(ctx, "the plane was not told that a call is over; it will be with the next one", "decisionRef", w.last.AskID, "err", err)
-		}
-	})
+// maxEnded bounds how many calls are remembered that ended without an outcome.
+const maxEnded = 1000
+
+// endedCalls are the ids of approval calls that ended without an outcome, and for which the plane may have one. They
+// are told from each other by what was asked. It is safe for concurrent use.
+type endedCalls struct {
+	mu    sync.Mutex
+	calls []endedCall // the oldest first
 }
 
-// settleOwed tells the plane which calls ended without their outcome. Saying so twice changes nothing.
-func (l *link) settleOwed(ctx context.Context, c *Client) error {
-	l.mu.Lock()
-	owed := maps.Clone(l.owed)
-	l.mu.Unlock()
-	for call, d := range owed {
-		asked := time.Now()
-		err := c.returned(ctx, d.body)
-		if ctx.Err() != nil || errors.Is(err, revue.ErrUnavailable) || errors.Is(err, revue.ErrRateLimited) {
-			return err
-		}
-		if asked.Before(d.until) {
-			continue // it is told again
-		}
-		l.mu.Lock()
-		delete(l.owed, call)
-		l.mu.Unlock()
+type endedCall struct{ same, call string }
+
+// put remembers a call; beyond the bound the oldest is dropped.
+func (e *endedCalls) put(same, call string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.calls) >= maxEnded {
+		e.calls = slices.Delete(e.calls, 0, len(e.calls)-maxEnded+1)
 	}
-	return nil
+	e.calls = append(e.calls, endedCall{same, call})
+}
+
+// take returns the id of the first of these calls, and forgets it: two don't go on as one. It is "" for none.
+func (e *endedCalls) take(same string) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	i := slices.IndexFunc(e.calls, func(c endedCall) bool { return c.same == same })
+	if i < 0 {
+		return ""
+	}
+	call := e.calls[i].call
+	e.calls = slices.Delete(e.calls, i, i+1)
+	return call
 }

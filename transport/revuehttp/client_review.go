@@ -140,7 +140,7 @@ func (c *Client) RemoveContext(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return c.write(ctx, http.MethodDelete, path, nil, nil)
+	return c.writeOnce(ctx, exchange{method: http.MethodDelete, path: path, status: http.StatusNoContent}, nil, nil)
 }
 
 // Receipt implements [revue.Reviewer].

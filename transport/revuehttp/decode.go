@@ -207,6 +207,9 @@ func decodeArray(field string, raw []byte, v reflect.Value) error {
 	if raw[0] != '[' {
 		return invalid(field, "must be an array")
 	}
+	if limit, ok := maxItems()[field]; ok && moreItems(raw, limit) {
+		return invalid(field, "has more than "+strconv.Itoa(limit)+" items; send fewer, each once")
+	}
 	var list []json.RawMessage
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return invalid(field, "must be an array")
@@ -219,6 +222,41 @@ func decodeArray(field string, raw []byte, v reflect.Value) error {
 	}
 	v.Set(out)
 	return nil
+}
+
+// maxItems bounds the lists of bodies before anything is made of them. Repeats don't count later, so there may be some.
+func maxItems() map[string]int {
+	const repeats = 8
+	return map[string]int{
+		"concepts": repeats * revue.MaxConcepts, "files": repeats * revue.MaxFiles, "options": repeats * revue.MaxOptions,
+		"affected": repeats * revue.MaxAffected, "members": maxMembersListed,
+	}
+}
+
+// maxMembersListed bounds the asks of one lot that an answer names. Each is there once.
+const maxMembersListed = 10_000
+
+// moreItems reports whether a JSON array has more items than a limit.
+func moreItems(raw []byte, limit int) bool {
+	depth, commas, inString := 0, 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			depth--
+		case c == ',' && depth == 1:
+			if commas++; commas >= limit {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func decodeObject(field string, raw []byte, v reflect.Value) error {

@@ -19,6 +19,8 @@ const (
 	eventStream     = "text/event-stream"
 	// retryIn is when a reader whose stream ended comes back.
 	retryIn = 2 * time.Second
+	// lookEvery is how often the token of a reader is looked at while events keep coming.
+	lookEvery = time.Second
 	// writeIn is how long a reader may take to take in one event. One that is stuck longer is cut off; it can take the
 	// stream up where it was.
 	writeIn = 10 * time.Second
@@ -86,7 +88,22 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *call, after r
 	var reading sync.WaitGroup
 	defer reading.Wait()
 	defer cancel()
-	journal := s.reviewer(c).Events(ctx, after) // from now on, where after is FromNow
+	// Nothing that comes after the head is skipped, whatever the reader claims to have seen. The token is looked at
+	// once the head is known: what ends it from then on comes on the stream.
+	_, head, err := s.reviewer(c).Journal(ctx, revue.FromNow, 0)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if after < 0 || after > head {
+		after = head
+	}
+	if !s.stillGood(r) {
+		httpguard.TokenEnded(w)
+		return
+	}
+	looked := time.Now()
+	journal := s.reviewer(c).Events(ctx, after)
 	events := make(chan followed)
 	if r.Method != http.MethodHead {
 		reading.Go(func() {
@@ -122,6 +139,12 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *call, after r
 			}
 			if s.endedBy(r, c, got.event) {
 				return
+			}
+			if time.Since(looked) >= lookEvery { // what ended the token may be far behind what is read
+				if !s.stillGood(r) {
+					return
+				}
+				looked = time.Now()
 			}
 			err = st.event(got.event)
 		case <-beat.C:

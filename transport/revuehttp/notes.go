@@ -32,7 +32,7 @@ func fieldNotes() map[string]string {
 	return map[string]string{
 		"Acknowledgement.claim":            "That of the outcome, where it has one",
 		"Acknowledgement.decisionRef":      "That of the outcome",
-		"Acknowledgement.failed":           "It did not reach its caller: an approval can then be collected by the next same call",
+		"Acknowledgement.failed":           "It did not reach its caller: an approval can then be collected by the next same call. Ignored once it was said to have.",
 		"Answer.confirms":                  "The id of a pinned precedent: same decision",
 		"Answer.members":                   "The asks to settle; all that seen allows by default",
 		"Answer.note":                      "Added to the answer for the agents",

@@ -188,16 +188,16 @@ type refusal struct {
 
 func allRefusals() []refusal {
 	return []refusal{
-		{http.StatusBadRequest, "BadRequest", "The body is no JSON (code invalid), or what looks like a token is in the URL"},
+		{http.StatusBadRequest, "BadRequest", "The body is no JSON, or what looks like a token is in the URL (code invalid)"},
 		{http.StatusUnauthorized, "Unauthenticated", "No token, or one that is unknown, expired or revoked (code unauthenticated)"},
 		{http.StatusForbidden, "Denied", "The token may not do this, or the host or origin is not allowed (code denied)"},
 		{http.StatusNotFound, "NotFound", "There is no such thing in the workspace of the token (code not_found)"},
 		{http.StatusRequestTimeout, "TooSlow", "The body did not arrive in time (code invalid)"},
 		{http.StatusConflict, "Conflict", "Somebody was first, or the state does not allow it (code conflict)"},
 		{http.StatusRequestEntityTooLarge, "TooLarge", "The body is over the limit (code too_large)"},
-		{http.StatusUnsupportedMediaType, "UnsupportedType", "The body is not declared as JSON (code invalid)"},
+		{http.StatusUnsupportedMediaType, "UnsupportedType", "The body is not declared as JSON, or it is encoded (code invalid)"},
 		{http.StatusUnprocessableEntity, "Invalid", "A field, a header or a parameter is wrong (code invalid); detail names it and the remedy"},
-		{http.StatusTooManyRequests, "RateLimited", "Too many requests of this token (code rate_limited)"},
+		{http.StatusTooManyRequests, "RateLimited", "Too many requests of this token, or too much of them at once (code rate_limited)"},
 		{http.StatusInternalServerError, "Internal", "A fault of the plane (code internal)"},
 		{http.StatusServiceUnavailable, "Unavailable", "The plane or its store is out of reach (code unavailable); try again"},
 	}
@@ -357,6 +357,11 @@ func (g *schemas) fields(name string, t reflect.Type, input bool, properties dic
 		if field == "" {
 			continue
 		}
+		if f.Type == reflect.TypeFor[*internal]() {
+			delete(properties, field) // that of the embedded type is not shown
+			required = slices.DeleteFunc(required, func(name string) bool { return name == field })
+			continue
+		}
 		s := maps.Clone(g.of(f.Type, input))
 		if about, ok := fieldNotes()[name+"."+field]; ok {
 			s["description"] = about
@@ -375,6 +380,9 @@ func schemaName(t reflect.Type) string {
 	name := t.Name()
 	if kind, of, ok := strings.Cut(name, "["); ok {
 		of = strings.TrimSuffix(of[strings.LastIndexByte(of, '.')+1:], "]")
+		if of == "lotBody" {
+			of = "Lot"
+		}
 		if kind == "Page" {
 			return of + "Page"
 		}
@@ -383,7 +391,7 @@ func schemaName(t reflect.Type) string {
 	if other, ok := map[string]string{
 		"lookupBody": "Lookup", "lookupResult": "Findings", "requestBody": "DecisionRequest", "outcomeBody": "Outcome",
 		"returnedBody": "Acknowledgement", "contextBody": "Note", "correctionBody": "CorrectionRequest",
-		"tokenBody": "TokenRequest", "purgeBody": "Purge", "problemBody": "Problem",
+		"lotBody": "Lot", "explanationBody": "Explanation", "tokenBody": "TokenRequest", "purgeBody": "Purge", "problemBody": "Problem",
 	}[name]; ok {
 		return other
 	}

@@ -68,8 +68,12 @@ func (s *Server) request(w http.ResponseWriter, r *http.Request, c *call) {
 	c.body = nil // and body is not used below: what was decoded need not wait
 	c.agent.Acknowledges = true
 	decider := s.plane.Decider(c.agent)
-	o, err := s.wait(r.Context(), decider, ask)
-	if err != nil {
+	o, err := s.wait(r.Context(), c, decider, ask)
+	switch {
+	case expired(err):
+		httpguard.TokenEnded(w)
+		return
+	case err != nil:
 		s.fail(w, r, err)
 		return
 	}
@@ -80,14 +84,27 @@ func (s *Server) request(w http.ResponseWriter, r *http.Request, c *call) {
 	s.returned(r.Context(), decider, o, err)
 }
 
-// wait returns what the ask came to. It ends with the client, and with the server.
-func (s *Server) wait(ctx context.Context, decider revue.Decider, ask revue.Ask) (revue.Outcome, error) {
+// errExpired is why a wait ends whose token does.
+var errExpired = &revue.Error{Code: revue.CodeDenied, Message: "the token has expired"}
+
+// expired reports whether an error is errExpired itself.
+func expired(err error) bool {
+	var e *revue.Error
+	return errors.As(err, &e) && e == errExpired
+}
+
+// wait returns what the ask came to. It ends with the client, with the server, and with the token of the call.
+func (s *Server) wait(ctx context.Context, c *call, decider revue.Decider, ask revue.Ask) (revue.Outcome, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	if at := c.principal.ExpiresAt; !at.IsZero() {
+		late := time.AfterFunc(time.Until(at), func() { cancel(errExpired) })
+		defer late.Stop()
+	}
 	defer s.park(cancel)()
 	o, err := decider.Request(ctx, ask)
-	if err != nil && closing(context.Cause(ctx)) {
-		return o, errClosing
+	if cause := context.Cause(ctx); err != nil && (closing(cause) || expired(cause)) {
+		return o, cause
 	}
 	return o, err
 }

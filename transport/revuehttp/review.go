@@ -89,28 +89,35 @@ func (s *Server) reviewer(c *call) revue.Reviewer { return s.plane.Reviewer(c.hu
 func (s *Server) admin(c *call) revue.Admin { return s.plane.Admin(c.human) }
 
 func (s *Server) handleLots(ctx context.Context, c *call) (any, error) {
-	return pageOf(s.reviewer(c).Lots(ctx, revue.LotFilter{
+	page, err := s.reviewer(c).Lots(ctx, revue.LotFilter{
 		Status: revue.Status(c.query.Get("status")), Kind: revue.Kind(c.query.Get("kind")), Stream: c.query.Get("stream"),
 		Newest: c.query.Get("newest") == "true", Cursor: c.query.Get("cursor"), Limit: limit(c.query),
-	}))
+	})
+	out := revue.Page[lotBody]{NextCursor: page.NextCursor}
+	for _, l := range page.Items {
+		out.Items = append(out.Items, lotBody{Lot: l})
+	}
+	return pageOf(out, err)
 }
 
+func shownLot(l revue.Lot, err error) (any, error) { return one(lotBody{Lot: l}, err) }
+
 func (s *Server) handleLot(ctx context.Context, c *call) (any, error) {
-	return one(s.reviewer(c).Lot(ctx, c.id))
+	return shownLot(s.reviewer(c).Lot(ctx, c.id))
 }
 
 func (s *Server) handleAnswer(ctx context.Context, c *call) (any, error) {
 	b, _ := c.body.(*revue.Answer)
-	return one(s.reviewer(c).Answer(ctx, c.id, *b))
+	return shownLot(s.reviewer(c).Answer(ctx, c.id, *b))
 }
 
 func (s *Server) handleDismiss(ctx context.Context, c *call) (any, error) {
 	b, _ := c.body.(*revue.Dismissal)
-	return one(s.reviewer(c).Dismiss(ctx, c.id, *b))
+	return shownLot(s.reviewer(c).Dismiss(ctx, c.id, *b))
 }
 
 func (s *Server) handleReopen(ctx context.Context, c *call) (any, error) {
-	return one(s.reviewer(c).Reopen(ctx, c.id))
+	return shownLot(s.reviewer(c).Reopen(ctx, c.id))
 }
 
 func (s *Server) handleDecisions(ctx context.Context, c *call) (any, error) {
@@ -124,7 +131,12 @@ func (s *Server) handleDecisions(ctx context.Context, c *call) (any, error) {
 }
 
 func (s *Server) handleWhy(ctx context.Context, c *call) (any, error) {
-	return one(s.reviewer(c).Why(ctx, c.id))
+	why, err := s.reviewer(c).Why(ctx, c.id)
+	out := explanationBody{Explanation: why}
+	if why.Lot != nil {
+		out.Lot = &lotBody{Lot: *why.Lot}
+	}
+	return one(out, err)
 }
 
 func (s *Server) handleCorrect(ctx context.Context, c *call) (any, error) {

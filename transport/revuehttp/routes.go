@@ -66,9 +66,9 @@ func routes() []route {
 			},
 		},
 		{
-			method: post, path: "/v1/decisions/returned", who: agents, name: "acknowledgeOutcome", body: returnedBody{}, status: http.StatusNoContent, fails: notFound,
+			method: post, path: "/v1/decisions/returned", who: agents, name: "acknowledgeOutcome", body: returnedBody{}, status: http.StatusNoContent, fails: conflict,
 			summary: "Say that an outcome has arrived, or that it has not",
-			about:   "For requests with acknowledge alone, once for each outcome.",
+			about:   "For requests with acknowledge alone, once for each outcome. While the lot is open there is none: a 409.",
 			handle:  (*Server).handleReturned,
 			example: map[string]any{"arrived": dict{"decisionRef": "ask_m1x3", "status": "answered"}},
 		},
@@ -88,7 +88,7 @@ func routes() []route {
 			summary: "Take a shared note out of circulation", handle: (*Server).handleRemoveContext,
 		},
 		{
-			method: get, path: "/v1/lots", who: members, name: "listLots", status: ok, response: revue.Page[revue.Lot]{}, tagged: true,
+			method: get, path: "/v1/lots", who: members, name: "listLots", status: ok, response: revue.Page[lotBody]{}, tagged: true,
 			query: []param{
 				{name: "status", about: "lots in this state alone", enum: []string{"open", "answered", "dismissed", "expired"}},
 				{name: "kind", about: "lots of this kind alone", enum: []string{"decision", "approval"}},
@@ -99,11 +99,11 @@ func routes() []route {
 			summary: "The inbox", about: "Lots come without the contexts that agents gave; read one lot for its own.", handle: (*Server).handleLots,
 		},
 		{
-			method: get, path: "/v1/lots/{id}", who: members, name: "getLot", status: ok, response: revue.Lot{}, fails: notFound, tagged: true,
+			method: get, path: "/v1/lots/{id}", who: members, name: "getLot", status: ok, response: lotBody{}, fails: notFound, tagged: true,
 			summary: "One lot, whole", handle: (*Server).handleLot,
 		},
 		{
-			method: post, path: "/v1/lots/{id}/answer", who: members, name: "answerLot", body: revue.Answer{}, status: ok, response: revue.Lot{}, fails: conflict, calls: true,
+			method: post, path: "/v1/lots/{id}/answer", who: members, name: "answerLot", body: revue.Answer{}, status: ok, response: lotBody{}, fails: conflict, calls: true,
 			summary: "Answer a lot",
 			about: "Exactly one of many answers counts; the others get a 409 that says who was first. The same answer again by the same human returns the lot. " +
 				"Send the revision that was on screen as seen: without it, wordings that are only alike stay open.",
@@ -115,13 +115,13 @@ func routes() []route {
 			},
 		},
 		{
-			method: post, path: "/v1/lots/{id}/dismiss", who: members, name: "dismissLot", body: revue.Dismissal{}, bodyOptional: true, status: ok, response: revue.Lot{},
+			method: post, path: "/v1/lots/{id}/dismiss", who: members, name: "dismissLot", body: revue.Dismissal{}, bodyOptional: true, status: ok, response: lotBody{},
 			fails: conflict, calls: true,
 			summary: "End a lot without an answer", about: "The agents go on by their own recommendation. An approval is declined, never dismissed.", handle: (*Server).handleDismiss,
 			example: map[string]any{"reason": dict{"reason": "Not needed any more", "seen": 3}},
 		},
 		{
-			method: post, path: "/v1/lots/{id}/reopen", who: members, name: "reopenLot", body: struct{}{}, bodyOptional: true, status: ok, response: revue.Lot{},
+			method: post, path: "/v1/lots/{id}/reopen", who: members, name: "reopenLot", body: struct{}{}, bodyOptional: true, status: ok, response: lotBody{},
 			fails: conflict, calls: true,
 			summary: "Take back a dismissal", about: "Where the same question is open by now, its lot is joined and returned.", handle: (*Server).handleReopen,
 		},
@@ -135,7 +135,7 @@ func routes() []route {
 			summary: "What is remembered", handle: (*Server).handleDecisions,
 		},
 		{
-			method: get, path: "/v1/decisions/{id}", who: members, name: "explainDecision", status: ok, response: revue.Explanation{}, fails: notFound,
+			method: get, path: "/v1/decisions/{id}", who: members, name: "explainDecision", status: ok, response: explanationBody{}, fails: notFound,
 			summary: "Why: the whole story of a decision", handle: (*Server).handleWhy,
 		},
 		{

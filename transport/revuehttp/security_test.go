@@ -37,6 +37,8 @@ func (a *api) things(n int, agent string) things {
 	tok := a.token(ours, revue.NewToken{Kind: revue.TokenHuman, Owner: fmt.Sprintf("eve %d", n)})
 	own, err := a.deciderAs(ours, agent).Request(ctx, revue.Ask{Question: fmt.Sprintf("Is builder %d done?", n)})
 	require.NoError(a.t, err)
+	_, err = a.reviewer(ours).Answer(ctx, own.LotID, revue.Answer{Text: "nearly"})
+	require.NoError(a.t, err)
 	return things{
 		lot: lot.ID, ended: ended.ID, decision: done.DecisionID, receipt: done.ReceiptID, note: note.ID, ask: own.AskID,
 		token: tok.ID, member: tok.Member,

@@ -56,6 +56,7 @@ type Server struct {
 	guard     func(http.Handler) http.Handler
 	gate      *httpguard.Gate
 	limiter   *httpguard.Limiter
+	bodies    *httpguard.Bodies
 	routes    []route
 	openapi   []byte
 
@@ -101,6 +102,7 @@ func NewServer(plane revue.Plane, opts *Options) *Server {
 		}),
 		gate:    httpguard.NewGate(plane, o.Log),
 		limiter: httpguard.NewLimiter(o.Rate, o.Burst),
+		bodies:  httpguard.NewBodies(0),
 		routes:  table,
 		openapi: doc,
 		streams: make(chan struct{}),
@@ -172,12 +174,9 @@ type call struct {
 	header    http.Header
 }
 
-const urlRefused = "the URL has what looks like a token in it: send tokens in the Authorization header alone, and revoke this one, since URLs are kept in logs and histories"
-
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	// Before anything reads the URL: what is refused here is named nowhere.
-	if hasToken(r) {
-		httpguard.Problem(w, http.StatusBadRequest, string(revue.CodeInvalid), urlRefused)
+	if httpguard.RefuseTarget(w, r) {
 		return
 	}
 	rt, id, allowed := match(s.routes, r.Method, r.URL.EscapedPath())
@@ -200,7 +199,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		httpguard.Fail(w, err)
 		return
 	}
-	if rt.body != nil && !readBody(w, r, c) {
+	if rt.body != nil && !s.readBody(w, r, c) {
 		return
 	}
 	if rt.serve != nil {
@@ -213,20 +212,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.answer(w, r, c, out)
-}
-
-// hasToken reports whether what could be a token is in the URL, as it is or escaped.
-func hasToken(r *http.Request) bool {
-	query, err := url.QueryUnescape(r.URL.RawQuery)
-	if err != nil {
-		query = ""
-	}
-	for _, part := range []string{r.RequestURI, r.URL.Path, r.URL.RawPath, r.URL.RawQuery, query, r.URL.Fragment} {
-		if httpguard.HasToken(part) {
-			return true
-		}
-	}
-	return false
 }
 
 // match finds the route of a request by its path as it was escaped, and the id in it. Where the path exists with other
@@ -311,11 +296,16 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request, c *call) bool
 }
 
 // readBody reads the body of a request, or answers. Nothing of it is kept but what was decoded.
-func readBody(w http.ResponseWriter, r *http.Request, c *call) bool {
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, c *call) bool {
 	if ct := r.Header.Values("Content-Type"); len(ct) > 0 && !jsonType(ct) {
 		httpguard.Problem(w, http.StatusUnsupportedMediaType, string(revue.CodeInvalid), "send the body as Content-Type: application/json")
 		return false
 	}
+	leave, ok := s.bodies.Admit(w, r, c.principal.TokenID)
+	if !ok {
+		return false
+	}
+	defer leave()
 	raw, err := io.ReadAll(r.Body)
 	if err != nil {
 		refuseBody(w, err)
@@ -367,6 +357,9 @@ func refuseBody(w http.ResponseWriter, err error) {
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if gone := r.Context().Err(); gone != nil && errors.Is(err, gone) {
 		err = &revue.Error{Code: revue.CodeUnavailable, Message: "the call was cancelled; make it again", Err: err}
+	} else if revue.CodeOf(err) == revue.CodeDenied && !s.stillGood(r) {
+		httpguard.TokenEnded(w) // while the request was under way
+		return
 	} else if code := revue.CodeOf(err); (code == revue.CodeInternal || code == revue.CodeUnavailable) && !closing(err) {
 		s.log.ErrorContext(r.Context(), "a request failed", "requestId", httpguard.RequestID(r.Context()), "route", r.Pattern, "err", err)
 	}

@@ -73,6 +73,25 @@ type outcomeBody struct {
 	Instruction       string  `json:"instruction,omitempty"`
 }
 
+// lotBody is a lot as it is shown: without what only the plane itself has a use for.
+type lotBody struct {
+	revue.Lot
+	Claims    *internal `json:"claims,omitempty"`
+	Final     *internal `json:"final,omitempty"`
+	Calls     *internal `json:"calls,omitempty"`
+	Collected *internal `json:"collected,omitempty"`
+	Caller    *internal `json:"caller,omitempty"`
+}
+
+// internal is the type of a field that takes the place of one that is not shown. It is always nil.
+type internal struct{}
+
+// explanationBody is an explanation as it is shown.
+type explanationBody struct {
+	revue.Explanation
+	Lot *lotBody `json:"lot,omitempty"`
+}
+
 // returnedBody is the body of POST /v1/decisions/returned: the outcome of decisionRef reached its caller, or, with
 // failed, it did not.
 type returnedBody struct {

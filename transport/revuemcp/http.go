@@ -66,8 +66,7 @@ func (s *Server) served() http.Handler {
 			httpguard.Problem(w, http.StatusBadRequest, string(revue.CodeInvalid), idProblem)
 			return
 		}
-		r.Body = &spent{rest: body}
-		body = nil // what was read need not wait with the call
+		r.Body = &spent{rest: body} // what was read need not wait with the call
 
 		w.Header().Set("X-Accel-Buffering", "no") // a proxy must not keep signs of life to itself
 		ctx := r.Context()
