@@ -911,3 +911,27 @@ func fillAsks(b *testing.B, s revue.Store, asks int) {
 		}))
 	}
 }
+
+// Whoever got the outcome of an approval here does not get it again because a later export of the same history, taken
+// elsewhere, knows nothing of that.
+func TestImportKeepsClaims(t *testing.T) {
+	here := memstore.New(nil)
+	ask := revue.Ask{Kind: revue.KindApproval, Question: "Drop the table?"}
+	o := request(t, plane(here), agent("a"), ask)
+	answer(t, plane(here), o.LotID, revue.Answer{Value: revue.Approved})
+	elsewhere := memstore.New(nil)
+	into(t, elsewhere, "", export(t, here, "w", nil), nil)
+	request(t, plane(elsewhere), agent("b"), yesNo("Which of the cranes is painted?"))
+	later := export(t, elsewhere, "w", nil)
+
+	a := agent("a")
+	a.Call = "one"
+	got := request(t, plane(here), a, ask)
+	require.Equal(t, revue.Approved, got.Answer)
+	require.True(t, into(t, here, "", later, nil).Changed)
+	require.Equal(t, got.LotID, request(t, plane(here), a, ask).LotID, "the call that has it")
+	a.Call = "two"
+	require.NotEqual(t, got.LotID, request(t, plane(here), a, ask).LotID)
+	_, err := revue.VerifyWorkspace(t.Context(), here, "w", nil)
+	require.NoError(t, err)
+}

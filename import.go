@@ -665,9 +665,25 @@ func (m *importer) write(ctx context.Context, r io.ReadSeeker) error {
 func (e entry) put(s Tx) error {
 	switch {
 	case e.lot != nil:
-		return s.PutLot(*e.lot)
+		lot := *e.lot
+		have, err := s.Lot(lot.ID)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		if err == nil {
+			lot = lot.claimedAs(have)
+		}
+		return s.PutLot(lot)
 	case e.ask != nil:
-		return s.PutAsk(*e.ask)
+		ask := *e.ask
+		have, err := s.Ask(ask.ID)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		if err == nil && ask.ReturnedAt.IsZero() && ask.LotID == have.LotID {
+			ask.ReturnedAt = have.ReturnedAt
+		}
+		return s.PutAsk(ask)
 	case e.decision != nil:
 		return s.PutDecision(*e.decision)
 	case e.context != nil:

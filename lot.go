@@ -412,6 +412,25 @@ func (l Lot) delivered(claim string) Lot {
 	return l
 }
 
+// claimedAs returns an approval with the claims that the same one has here: whoever got its outcome here does not get it
+// again because another copy of it knows nothing of that. Claims make no event, so copies of one history may differ in them.
+func (l Lot) claimedAs(have Lot) Lot {
+	if l.Kind != KindApproval || have.Status == StatusOpen || l.Status != have.Status {
+		return l
+	}
+	union := func(a, b []string) []string {
+		for _, s := range b {
+			if !slices.Contains(a, s) {
+				a = append(slices.Clip(a), s)
+			}
+		}
+		return a
+	}
+	l.Claims, l.Final = union(l.Claims, have.Claims), union(l.Final, have.Final)
+	l.Collected = l.Collected || have.Collected
+	return l
+}
+
 // unclaim takes back a claim whose outcome did not reach its caller.
 func (l Lot) unclaim(id string) Lot {
 	i := slices.Index(l.Claims, id)
