@@ -329,7 +329,7 @@ func (g *schemas) named(t reflect.Type, input bool) dict {
 
 func (g *schemas) object(name string, t reflect.Type, input bool) dict {
 	properties := dict{}
-	required := g.fields(name, t, input, properties)
+	required := g.fields(name, t, input, properties, hidden(t))
 	out := dict{"type": "object", "properties": properties}
 	if input {
 		required = neededFields()[name]
@@ -346,20 +346,15 @@ func (g *schemas) object(name string, t reflect.Type, input bool) dict {
 }
 
 // fields fills in the properties of a struct, those of embedded ones among them, and returns what is always there.
-func (g *schemas) fields(name string, t reflect.Type, input bool, properties dict) (required []string) {
+func (g *schemas) fields(name string, t reflect.Type, input bool, properties dict, hidden []string) (required []string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if f.Anonymous {
-			required = append(required, g.fields(name, f.Type, input, properties)...)
+			required = append(required, g.fields(name, f.Type, input, properties, hidden)...)
 			continue
 		}
 		field := jsonName(f)
-		if field == "" {
-			continue
-		}
-		if f.Type == reflect.TypeFor[*internal]() {
-			delete(properties, field) // that of the embedded type is not shown
-			required = slices.DeleteFunc(required, func(name string) bool { return name == field })
+		if field == "" || slices.Contains(hidden, field) {
 			continue
 		}
 		s := maps.Clone(g.of(f.Type, input))
@@ -373,6 +368,16 @@ func (g *schemas) fields(name string, t reflect.Type, input bool, properties dic
 		}
 	}
 	return required
+}
+
+// hidden are the fields of an embedded type that are not shown.
+func hidden(t reflect.Type) (names []string) {
+	for i := range t.NumField() {
+		if f := t.Field(i); f.Type == reflect.TypeFor[*internal]() {
+			names = append(names, jsonName(f))
+		}
+	}
+	return names
 }
 
 // schemaName is the name of a type in the document, "" for one that has none.
