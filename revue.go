@@ -147,7 +147,8 @@ type Human struct {
 	Local bool `json:"-"`
 	// Call is the id of one write, the same each time it is tried again: what was done is then not done a second
 	// time, whatever happened since, and its result is what it has become. For another write it is ErrConflict.
-	// It is remembered for a day. Up to 200 bytes.
+	// It is remembered for a day. Up to 200 bytes. Revoking, removing and purging can be repeated as they are, and take
+	// no note of it.
 	Call string `json:"-"`
 }
 
