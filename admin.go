@@ -212,7 +212,7 @@ func (a *admin) CreateToken(ctx context.Context, n NewToken) (Token, error) {
 	}
 	if member.ID != "" {
 		// Whoever is removed meanwhile keeps no token.
-		if gone, err := a.removed(ctx, workspace, member.ID); err != nil || gone {
+		if gone, err := a.desk.removed(ctx, workspace, member.ID); err != nil || gone {
 			if _, rerr := a.RevokeToken(ctx, out.ID); err == nil {
 				err = rerr
 			}
@@ -388,14 +388,8 @@ func (d *Desk) Authenticate(ctx context.Context, bearer string) (Principal, erro
 	if err != nil {
 		return Principal{}, err
 	}
-	if tok.Member != "" { // the revocations of a removal that was cut short are still to come
-		gone, err := (&admin{desk: d}).removed(ctx, tok.Workspace, tok.Member)
-		if err != nil {
-			return Principal{}, err
-		}
-		if gone {
-			return Principal{}, errDenied()
-		}
+	if err := d.belongs(ctx, tok); err != nil {
+		return Principal{}, err
 	}
 	d.noteUse(ctx, tok)
 	p := Principal{TokenID: tok.ID, Kind: tok.Kind, Workspace: tok.Workspace, ExpiresAt: tok.ExpiresAt}
@@ -460,12 +454,8 @@ func (d *Desk) stillValid(ctx context.Context, agent Agent) error {
 		}
 		return err
 	})
-	if err != nil || tok.Member == "" {
+	if err != nil {
 		return err
 	}
-	gone, err := (&admin{desk: d}).removed(ctx, tok.Workspace, tok.Member)
-	if err == nil && gone {
-		err = errDenied()
-	}
-	return err
+	return d.belongs(ctx, tok)
 }

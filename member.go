@@ -92,11 +92,24 @@ func (a *admin) RemoveMember(ctx context.Context, id string) (Member, error) {
 }
 
 // removed reports whether a member is there no more.
-func (a *admin) removed(ctx context.Context, workspace, id string) (bool, error) {
+func (d *Desk) removed(ctx context.Context, workspace, id string) (bool, error) {
 	var m Member
-	err := a.desk.view(ctx, workspace, func(t *tx) error { return readJSON(t, recordMember, id, &m) })
+	err := d.view(ctx, workspace, func(t *tx) error { return readJSON(t, recordMember, id, &m) })
 	if errors.Is(err, ErrNotFound) {
 		return true, nil
 	}
 	return !m.RemovedAt.IsZero(), err
+}
+
+// belongs reports ErrDenied for a token of a member who is there no more: the revocations of a removal that was cut
+// short are still to come.
+func (d *Desk) belongs(ctx context.Context, tok Token) error {
+	if tok.Member == "" {
+		return nil
+	}
+	gone, err := d.removed(ctx, tok.Workspace, tok.Member)
+	if err == nil && gone {
+		err = errDenied()
+	}
+	return err
 }

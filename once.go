@@ -103,27 +103,23 @@ func (r *reviewer) lotOnce(ctx context.Context, op string, args any, fn func(*tx
 
 // forgetCalls removes the ids of calls that nobody tries again.
 func (d *Desk) forgetCalls(ctx context.Context, workspace string) error {
-	old := func(t *tx) ([]string, error) {
+	var keys []string
+	err := d.view(ctx, workspace, func(t *tx) error {
+		keys = nil
 		all, err := t.ListRecords(recordCall)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		var keys []string
 		for _, rec := range all {
 			var done doneCall
 			if err := decodeRecord(rec.Value, &done); err != nil {
-				return nil, err
+				return err
 			}
 			if t.now.Sub(done.At) > callFor {
 				keys = append(keys, rec.Key)
 			}
 		}
-		return keys, nil
-	}
-	var keys []string
-	err := d.view(ctx, workspace, func(t *tx) (err error) {
-		keys, err = old(t)
-		return err
+		return nil
 	})
 	if err != nil || len(keys) == 0 {
 		return err

@@ -176,17 +176,10 @@ func (c *decider) Returned(ctx context.Context, o Outcome, err error) error {
 	if aerr != nil {
 		return aerr
 	}
-	claim := o.Claim
-	if claim != "" && !strings.HasPrefix(claim, "clm_") && !strings.HasPrefix(claim, "call_") {
-		claim, aerr = callID(claim) // the caller knows its call by the id it gave it
-		if aerr != nil {
-			return aerr
-		}
-	}
 	if err == nil {
-		return c.desk.returns.mark(ctx, c.desk, agent, o.AskID, claim)
+		return c.desk.returns.mark(ctx, c.desk, agent, o.AskID, o.Claim)
 	}
-	if claim == "" {
+	if o.Claim == "" {
 		return nil // a decision: it counts as returned when it is said to be
 	}
 	return c.desk.update(ctx, agent.Workspace, func(t *tx) error {
@@ -197,7 +190,7 @@ func (c *decider) Returned(ctx context.Context, o Outcome, err error) error {
 		if err != nil {
 			return err
 		}
-		return t.PutLot(lot.unclaim(claim))
+		return t.PutLot(lot.unclaim(o.Claim))
 	})
 }
 
