@@ -245,7 +245,7 @@ func TestLoosenedMonthIsNoticed(t *testing.T) {
 	o := small(t, func() revue.Memory {
 		return loosened{Memory: memory.New(nil), recall: func(r *revue.Recalled) {
 			for i := range r.Matches {
-				if r.Matches[i].Score >= 0.6 {
+				if r.Matches[i].Score >= 0.4 {
 					r.Matches[i].ReuseGuidance = revue.Apply
 				}
 			}
