@@ -62,6 +62,12 @@ bench: $(BENCHSTAT) ## run the benchmarks (BENCH=regexp, BENCHCOUNT=n) and tabul
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(BENCHCOUNT) -timeout 60m $(PKG) | tee dist/bench.txt
 	$(BENCHSTAT) dist/bench.txt
 
+# flags of your own: make eval EVALFLAGS='-seed 2 -data DIR'
+EVALFLAGS ?=
+.PHONY: eval
+eval: ## measure the matching of questions, and print the table of docs/matching.md
+	go run ./internal/matcheval/eval $(EVALFLAGS)
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (30s)
 	@found=0; \

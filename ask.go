@@ -207,6 +207,12 @@ const (
 type Comparison struct {
 	Verdict Verdict
 	Differs string
+
+	// Crucial says that the two differ in something that makes another decision: a negation, a number, version, size or
+	// date, an environment, an identifier, name or path, an opposite, a direction, a quantity, a question word that changes what is
+	// asked, or any word that may be another thing. Auxiliaries, tense and the order in which a passive puts things are
+	// not. In doubt it is true. A wording becomes an alias of a decision that a human confirmed for it only where it is false.
+	Crucial bool
 }
 
 // Match is a precedent: a decision found for a new question.

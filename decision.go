@@ -1,6 +1,9 @@
 package revue
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Decision is a human answer that is remembered.
 type Decision struct {
@@ -30,8 +33,10 @@ type Decision struct {
 	Purged        bool         `json:"purged,omitempty"`
 }
 
-// Alias is another wording of a decision's question that a human accepted.
+// Alias is another wording of a decision's question that a human accepted. A [Correction] whose Undoes names its ID takes
+// it back; it stays in the list.
 type Alias struct {
+	ID   string    `json:"id,omitempty"` // none on those that are older than ids
 	Text string    `json:"text"`
 	Ask  string    `json:"ask,omitempty"` // the ask it came from
 	By   Who       `json:"by"`
@@ -64,7 +69,8 @@ func Verbs() []Verb {
 }
 
 // Correction is a human's change to how a decision may be reused. It is appended, never edited. One
-// that names another in Undoes takes that one back and has no Verb of its own.
+// that names another, or an [Alias], in Undoes takes that one back and has no Verb of its own. A wording that is taken
+// back is no alias any more: it is asked anew, also by those who were given the answer to it.
 type Correction struct {
 	ID         string        `json:"id"`
 	DecisionID string        `json:"decisionId"`
@@ -118,6 +124,27 @@ func (d Decision) Standing() []Correction {
 		}
 	}
 	return out
+}
+
+// Accepted returns the aliases in force: those that no correction undid.
+func (d Decision) Accepted() []Alias {
+	var out []Alias
+	for _, a := range d.Aliases {
+		if !d.undone(a.ID) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// undone reports whether a correction took back what has this id.
+func (d Decision) undone(id string) bool {
+	return id != "" && slices.ContainsFunc(d.Corrections, func(c Correction) bool { return c.Undoes == id })
+}
+
+// disowned reports whether a human took back that this wording asks for the decision.
+func (d Decision) disowned(text string) bool {
+	return slices.ContainsFunc(d.Aliases, func(a Alias) bool { return a.Text == text && d.undone(a.ID) }) && !slices.Contains(d.wordings(), text)
 }
 
 // stands returns the last correction of this verb in force.
@@ -252,15 +279,14 @@ func (d Decision) corrected(c Correction) (Decision, error) {
 		for _, have := range d.Corrections {
 			known = known || have.ID == c.Undoes && have.Undoes == ""
 		}
+		for _, a := range d.Aliases {
+			known = known || a.ID == c.Undoes
+		}
 		if !known {
-			return d, &Error{Code: CodeNotFound, ID: d.ID, Message: "undoes: the decision has no such correction"}
+			return d, &Error{Code: CodeNotFound, ID: d.ID, Message: "undoes: the decision has no such correction or alias"}
 		}
-		stands := false
-		for _, have := range d.Standing() {
-			stands = stands || have.ID == c.Undoes
-		}
-		if !stands {
-			return d, &Error{Code: CodeConflict, ID: d.ID, Message: "undoes: this correction was undone already"}
+		if d.undone(c.Undoes) {
+			return d, &Error{Code: CodeConflict, ID: d.ID, Message: "undoes: this was undone already"}
 		}
 	} else if have, ok := d.stands(c.Verb); ok && have.Expires.Equal(c.Expires) {
 		return d, nil

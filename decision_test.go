@@ -127,6 +127,31 @@ func TestCorrected(t *testing.T) {
 	require.Equal(t, noon.Add(time.Hour), d.ExpiresAt())
 }
 
+// A correction takes back one alias and nothing else, once; aliases older than ids stay.
+func TestCorrectedAlias(t *testing.T) {
+	d := Decision{ID: "dec_1", Question: "Which database?", Aliases: []Alias{{Text: "What DB?"}, {ID: "als_1", Text: "Which store?"}}}
+	require.Equal(t, []string{"Which database?", "What DB?", "Which store?"}, d.wordings())
+	for _, undoes := range []string{"als_2", "Which store?"} {
+		_, err := d.corrected(Correction{ID: "cor_1", Undoes: undoes})
+		require.ErrorIs(t, err, ErrNotFound)
+	}
+	after, err := d.corrected(Correction{ID: "cor_1", Undoes: "als_1"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"Which database?", "What DB?"}, after.wordings())
+	require.Len(t, after.Accepted(), 1)
+	require.Len(t, after.Aliases, 2, "nothing is edited")
+	require.Equal(t, d.digest(), after.digest(), "what the journal says of the decision still holds")
+	require.True(t, after.Live())
+	require.Empty(t, after.Standing())
+	require.True(t, after.disowned("Which store?"))
+	require.False(t, d.disowned("Which store?"))
+	require.False(t, after.disowned("What DB?"))
+	_, err = after.corrected(Correction{ID: "cor_2", Undoes: "als_1"})
+	require.ErrorIs(t, err, ErrConflict)
+	after.Aliases = append(after.Aliases, Alias{ID: "als_3", Text: "Which store?"})
+	require.False(t, after.disowned("Which store?"), "a human accepted it again")
+}
+
 func TestCorrectionNormalized(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   Correction

@@ -38,7 +38,8 @@ func importRules() map[string]importRule {
 		"":          {modules: []string{"golang.org/x/sync"}},
 		"revuetest": {own: []string{""}},
 
-		"memory": {own: contracts, modules: []string{"golang.org/x/text", "github.com/kljensen/snowball"}},
+		"memory":           {own: contracts, modules: []string{"golang.org/x/text", "github.com/kljensen/snowball"}},
+		"memory/embedhttp": {own: []string{""}},
 
 		"storage/memstore":    {own: contracts},
 		"storage/sqlite":      {own: contracts, modules: []string{"github.com/mattn/go-sqlite3", "modernc.org/sqlite", "github.com/fsnotify/fsnotify"}},
@@ -53,6 +54,10 @@ func importRules() map[string]importRule {
 		"internal/telemetry": {own: contracts, modules: []string{"github.com/prometheus/client_golang", "go.opentelemetry.io"}},
 		"cmd/...":            {anything: true},
 		"examples/...":       {anything: true},
+
+		// Programs that measure package memory and count words for it.
+		"internal/matcheval/eval":   {own: []string{"", "internal/...", "memory", "storage/memstore"}},
+		"internal/matcheval/idfgen": {modules: []string{"github.com/kljensen/snowball"}},
 	}
 }
 

@@ -481,7 +481,7 @@ func (t *tx) released(rec AskRecord, lot Lot) (bool, error) {
 		if dec, err = t.Decision(lot.DecisionID); err != nil {
 			return false, err
 		}
-		if dec.Stands(VerbWrong) {
+		if dec.Stands(VerbWrong) || dec.disowned(rec.Question) {
 			return true, nil
 		}
 	}

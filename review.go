@@ -279,7 +279,7 @@ func (d *Desk) remembered(t *tx, lot Lot, precedent *Decision, by Who, settled [
 			if lot.Answer.Remember == RememberRule {
 				dec.Remember = RememberRule
 			}
-			return d.withAliases(dec, lot, by, settled, t.now), false
+			return d.withAliases(t, dec, lot, by, settled), false
 		}
 	}
 	dec = Decision{
@@ -288,7 +288,7 @@ func (d *Desk) remembered(t *tx, lot Lot, precedent *Decision, by Who, settled [
 		Concepts: lot.Concepts, Files: lot.Files, Repo: lot.Repo, Stream: lot.Stream,
 		Remember: lot.Answer.Remember, LotID: lot.ID, By: by, CreatedAt: t.now, ConfirmedAt: t.now,
 	}
-	return d.withAliases(dec, lot, by, settled, t.now), true
+	return d.withAliases(t, dec, lot, by, settled), true
 }
 
 // joins returns the precedent confirmed by the answer to a lot, where the two are the same decision: no
@@ -296,6 +296,11 @@ func (d *Desk) remembered(t *tx, lot Lot, precedent *Decision, by Who, settled [
 func (d *Desk) joins(dec Decision, lot Lot, now time.Time) (Decision, bool) {
 	switch d.closest(dec, lot.question()) {
 	case VerdictSame, VerdictLikely:
+	case VerdictRelated:
+		// The human saw the question of the precedent, not its aliases.
+		if c := d.memory.Same(dec.question(), lot.question()); c.Verdict != VerdictRelated || c.Crucial {
+			return dec, false
+		}
 	default:
 		return dec, false
 	}
@@ -325,7 +330,7 @@ func (d *Desk) closest(dec Decision, q Question) Verdict {
 // wordings are the question and its aliases.
 func (d Decision) wordings() []string {
 	out := []string{d.Question}
-	for _, a := range d.Aliases {
+	for _, a := range d.Accepted() {
 		out = append(out, a.Text)
 	}
 	return out
@@ -333,10 +338,10 @@ func (d Decision) wordings() []string {
 
 // withAliases adds the wordings that the human accepted with this answer: those of the settled likely asks,
 // and of the lot itself where it confirmed a precedent.
-func (d *Desk) withAliases(dec Decision, lot Lot, by Who, settled []AskRecord, now time.Time) Decision {
+func (d *Desk) withAliases(t *tx, dec Decision, lot Lot, by Who, settled []AskRecord) Decision {
 	add := func(text, ask string) {
 		if dec.Remember != RememberOnce && !slices.Contains(dec.wordings(), text) {
-			dec.Aliases = append(slices.Clip(dec.Aliases), Alias{Text: text, Ask: ask, By: by, At: now})
+			dec.Aliases = append(slices.Clip(dec.Aliases), Alias{ID: t.ids.new("als_"), Text: text, Ask: ask, By: by, At: t.now})
 		}
 	}
 	for _, a := range settled {
@@ -363,7 +368,8 @@ func (d *Desk) keep(t *tx, lot Lot, dec Decision, made bool, by Who) error {
 	dec.Seq = e.Seq
 	if dec.Remember != RememberOnce {
 		for _, m := range lot.Pinned {
-			if m.Question != dec.Question && d.memory.Same(Question{Text: m.Question}, Question{Text: dec.Question}).Verdict != VerdictSame {
+			// By an alias, the verdict alone says that it is the same.
+			if m.Question != dec.Question && m.Verdict != VerdictSame && d.memory.Same(Question{Text: m.Question}, Question{Text: dec.Question}).Verdict != VerdictSame {
 				continue
 			}
 			old, err := t.Decision(m.DecisionID)
@@ -386,13 +392,13 @@ func (d *Desk) keep(t *tx, lot Lot, dec Decision, made bool, by Who) error {
 	return t.PutDecision(dec)
 }
 
-// superseded reports whether a new decision takes the place of a pinned precedent: the same question in the
-// same scope, answered otherwise, or asked again because a human wanted so or its time was up.
+// superseded reports whether a new decision takes the place of a pinned precedent: the same question, or one of its
+// aliases, in the same scope, answered otherwise, or asked again because a human wanted so or its time was up.
 func (d *Desk) superseded(old, dec Decision, now time.Time) bool {
 	if !old.Live() || !old.Scope().equal(dec.Scope()) {
 		return false
 	}
-	same := d.memory.Same(old.question(), dec.question()).Verdict == VerdictSame || old.Key == dec.Key
+	same := d.closest(old, dec.question()) == VerdictSame || old.Key == dec.Key
 	fresh := old.FreshnessAt(now)
 	return same && (old.Answer != dec.Answer || old.FreeText != dec.FreeText ||
 		old.Stands(VerbAskNextTime) || fresh == Expired || fresh == Stale)

@@ -133,7 +133,7 @@ func content(t *rapid.T, name string) string {
 
 // No change of one word, anywhere, gives the same canonical form.
 func TestOneWordChanges(t *testing.T) {
-	m := memory.New(nil)
+	m, ctx := memory.New(nil), t.Context()
 	rapid.Check(t, func(t *rapid.T) {
 		words := make([]string, rapid.IntRange(2, 12).Draw(t, "n"))
 		for i := range words {
@@ -160,6 +160,17 @@ func TestOneWordChanges(t *testing.T) {
 		v := m.Same(revue.Question{Text: a}, revue.Question{Text: b}).Verdict
 		require.NotEqual(t, revue.VerdictSame, v, "%q %q", a, b)
 		require.NotEqual(t, revue.VerdictLikely, v, "%q %q", a, b)
+
+		src := newSource()
+		src.make(revue.Decision{Question: a, Answer: "yes", Remember: revue.RememberRule})
+		one, err := memory.New(nil).Recall(ctx, src, revue.Query{Text: b})
+		require.NoError(t, err)
+		for _, match := range one.Matches {
+			require.Equal(t, revue.Confirm, match.ReuseGuidance, "%q %q", a, b)
+		}
+		again, err := memory.New(nil).Recall(ctx, src, revue.Query{Text: b})
+		require.NoError(t, err)
+		require.Equal(t, one, again)
 	})
 }
 

@@ -20,18 +20,24 @@ import (
 //     ("this", "next") which may not be the same thing.
 //   - related: half of the content words are shared.
 //
+// A difference is crucial unless the two are same or likely, or related and say the same in another form: see the
+// package comment.
+//
 // Same is pure and symmetric in its verdict, and Differs names the words of a before those of b. It is safe for
 // concurrent use.
 func (m *Memory) Same(a, b revue.Question) revue.Comparison {
 	c := compare(m.readings.of(a.Text), m.readings.of(b.Text), a, b)
-	return revue.Comparison{Verdict: c.verdict, Differs: c.differs}
+	return revue.Comparison{Verdict: c.verdict, Differs: c.differs, Crucial: c.crucial}
 }
 
 // comparison is a verdict with what the score needs to know.
 type comparison struct {
 	verdict revue.Verdict
 	differs string
-	crucial bool    // one of the differences is of a kind that always matters
+	crucial bool    // something differs that may make them two decisions
+	single  bool    // one place differs and nothing else
+	lone    bool    // one word differs and nothing else
+	telling bool    // a word with content differs
 	shared  float64 // share of the content words in both
 }
 
@@ -46,7 +52,7 @@ func compare(ra, rb *reading, a, b revue.Question) comparison {
 	}
 	if equalTokens(ra.toks, rb.toks) {
 		if differs := articles(ra.toks, rb.toks); differs != "" {
-			return comparison{verdict: revue.VerdictRelated, differs: differs, shared: 1}
+			return comparison{verdict: revue.VerdictRelated, differs: differs, crucial: true, single: true, shared: 1}
 		}
 		switch {
 		case ra.pinned(a, b):
@@ -59,14 +65,18 @@ func compare(ra, rb *reading, a, b revue.Question) comparison {
 	}
 	shared := overlap(ra.stems, rb.stems)
 	if shared < 0.5 {
-		return comparison{shared: shared}
+		return comparison{shared: shared, crucial: true}
 	}
 	c := diff(ra.toks, rb.toks)
 	c.shared = shared
 	c.verdict = revue.VerdictRelated
 	if !ra.hidden && !rb.hidden && harmless(ra.toks, rb.toks) && !ra.loose() && !rb.loose() {
-		c.verdict, c.crucial = revue.VerdictLikely, false
+		c.verdict, c.single = revue.VerdictLikely, false
+		return c
 	}
+	ra.guard()
+	rb.guard()
+	c.crucial = c.lone && c.telling || ra.hidden || rb.hidden || crucial(ra, rb)
 	return c
 }
 
@@ -265,8 +275,9 @@ func withoutPunctuation(toks []token) []token {
 
 // change is one place where two wordings differ; one side may be empty.
 type change struct {
-	a, b string
-	kind string // "" is to be found out
+	a, b  string
+	kind  string // "" is to be found out
+	place int    // which stretch of words it is in
 }
 
 func diffOrdered(a, b []token) []change {
@@ -298,10 +309,10 @@ func diffOrdered(a, b []token) []change {
 		}
 	}
 	var out []change
-	i, j, from, to := 0, 0, 0, 0
+	i, j, from, to, place := 0, 0, 0, 0, 0
 	flush := func() {
 		for k := range max(i-from, j-to) {
-			var c change
+			c := change{place: place}
 			if from+k < i {
 				c.a = a[from+k].s
 			}
@@ -310,6 +321,7 @@ func diffOrdered(a, b []token) []change {
 			}
 			out = append(out, c)
 		}
+		place = len(out)
 	}
 	for i < len(a) && j < len(b) {
 		switch {
@@ -364,20 +376,18 @@ const (
 
 // described names the differences in one line, what matters most first.
 func described(changes []change) comparison {
-	c := comparison{}
+	c := comparison{lone: len(changes) == 1, single: len(changes) > 0 && changes[0].place == changes[len(changes)-1].place}
 	var parts [len(kinds)][]change
-	telling := false
 	for _, ch := range changes {
 		k := slices.Index(kinds[:], cmp.Or(ch.kind, kindOf(ch.a, ch.b)))
 		parts[k] = append(parts[k], ch)
-		c.crucial = c.crucial || kinds[k] != "words"
-		telling = telling || !idle(ch)
+		c.telling = c.telling || !idle(ch)
 	}
 	var sb strings.Builder
 	for k, list := range parts {
 		said := false
 		for _, ch := range list {
-			if telling && idle(ch) {
+			if c.telling && idle(ch) {
 				continue // "for" and "we" tell little beside what else differs
 			}
 			part := quote(ch.a) + " / " + quote(ch.b)

@@ -23,11 +23,13 @@
 //     questions name the same files, and some, in the same repository; nothing pins a word about time;
 //   - it chooses none of several that it does not name ("option A", "the second option", "of the two");
 //   - it has no word that may mean another thing by now ("existing", "old", "still", "pending", "immediately", "the
-//     ticket", a day of the week) and does not ask how things stand ("has the vendor signed?");
+//     ticket", a day of the week, "the customer", "Q3", "at noon", "the default branch") and does not ask how things stand ("has
+//     the vendor signed?"). Phrases that point at nothing are let through: "next to", "prior to", "new users" without "the",
+//     "should last 14 days", "the build image", and a "that" that begins a clause;
 //   - it asks for leave or consent only where the human made the answer a rule. That is "may", "can", "could" or "shall"
 //     in front, "should I", "ok to", "any objection", "confirm", "green light" and the like, and every wording that
 //     names an act and asks nothing: "delete the bucket?". "Should we" and "should the" ask for a decision;
-//   - nor does any of that hold for the question that was answered, where the match is an alias of it;
+//   - nor does any of that hold for the question that was answered, and for the alias of it that was matched;
 //   - [revue.Decision.Obstacle] finds nothing: corrections, age, scope and options;
 //   - no other live decision on the question, whose scope fits that of this one, answers otherwise;
 //   - no decision on the question with the same answer was withdrawn as wrong after this one was last confirmed.
@@ -38,16 +40,51 @@
 // # How a match is found and scored
 //
 // Recall searches an inverted index with BM25 over Porter2 stems; the question and its aliases count most, then
-// concepts, answer, files and options. The score of a match is 1 for the same question. Otherwise it is the mean of
-// the relevance and of the share of common content words, at most 0.95 where only harmless words differ,
-// 0.8 where other words do and 0.6 where the difference is of a kind that always matters: a negation, a number, an
-// environment, a direction and the like. Scopes that do not fit take 15 percent off. Matches below [MinScore] are
-// left out. The score orders matches of one guidance; it never makes one.
+// concepts, answer, files and options. What is skipped on the way never changes what is found: the list is the one
+// that scoring every decision gives, with the newest first among equals. A young workspace borrows the statistics of
+// common words from a built-in table.
+//
+// The score of a match is 1 for the same question and 0.95 where only harmless words differ. Else it follows from the
+// relevance, which is the mean of BM25, divided by what a decision gets that has each word in its question, and of the share of common
+// content words. What is less relevant than [MinScore] is left out. The rest is put where it belongs by what differs: from
+// 0.7 up where it is the same in another form, from 0.5 up where something differs that may matter, and from [MinScore]
+// up where one place differs and all else is equal, which is most often another decision. Scopes that do not fit take
+// 15 percent off the relevance, and off 1 and 0.95. The score orders matches of one guidance; it never makes one. Equal scores are ordered by
+// the relevance, then the newest first, then by id.
+//
+// Read it so: from 0.7 on it is the same decision in other words, if it still holds. From 0.5 to 0.6 it is that about
+// every second time, below hardly ever. That is on a mix of which half was made to look alike; docs/matching.md has the
+// shares. A list of keywords is no question: its matches get their relevance, up to 0.8.
+//
+// # What differs crucially
+//
+// Where a human says that a question is a precedent again, its wording becomes an alias only where nothing crucial
+// differs ([revue.Comparison]). Two wordings say the same in another form where both have, by their stems, the same words
+// but for the passive, auxiliaries, tense, pronouns and words that say nothing beside others ("use", "is it allowed"), and
+// but for one or two of a short list of words that add little ("write", "run", "environment") or stand for each other ("show",
+// "see"). Negations, numbers, versions, units and dates, environments, names, paths, quantities, words for a direction,
+// "or", "must" and what is asked for (whether, which, who, when, why, how long) have to be in both, and names,
+// opposites and what has "from" beside it in the same order. One word that differs alone is crucial. So is what is hardly alike.
+//
+// The reason of a match names up to four words that are in both, and then what differs, most important kind first:
+// negation, environment, number, version, unit or date, path, name, opposite, order of words, direction, quantity, other words,
+// question word, punctuation.
+//
+// # Embeddings
+//
+// With an [Embedder], the fifty most relevant of what was found are ordered anew: 0.3 of the relevance above and 0.7 of
+// the cosine take its place in the relevance, so that the score keeps its bounds. Nothing is found by vectors alone, and nothing
+// becomes [revue.Apply] or stops being it. An Embedder that fails, is late, or returns what can't be, leaves the
+// lexical order as it is, to the bit, and is left alone for a second and longer each time it fails again. Package embedhttp has one.
 //
 // # How it keeps current
 //
 // The index of a workspace is built at its first recall, and before each later one the journal is read on to
 // its head. Only decisions named there are read again. Any number of processes may write to the store. A journal
 // that is not the one that was indexed, since the store was put back from a copy, is noticed when it is shorter or
-// goes on differently, and the workspace is read anew.
+// goes on differently, and the workspace is read anew. While one recall reads, those that find the index at the
+// head of the journal go on.
+//
+// A decision of a short question takes about 300 bytes, all that is told of it included. Indexes that nobody uses are
+// dropped, and so are the least used ones where all take too much: see [Options].
 package memory

@@ -51,8 +51,8 @@ func ExampleMemory_Recall() {
 	}
 	// Output:
 	// apply postgres: The same question.
-	// confirm postgres: Alike, but differs in words: search / billing.
-	// confirm postgres: Found by keywords.
+	// confirm postgres: Alike (database, service, use), but differs in words: search / billing.
+	// confirm postgres: Found by keywords (billing, database).
 }
 
 func ExampleCanonical() {

@@ -21,6 +21,7 @@ type reading struct {
 	vague      bool   // no word says what it is about: "merge the branch"
 	thin       bool   // fewer than two content words
 	permission bool   // it asks for leave to do something
+	says       contents
 }
 
 func read(text string) reading {
@@ -72,6 +73,7 @@ func (r *reading) guard() {
 		return
 	}
 	r.guarded = true
+	r.says = contentsOf(r.toks, nil)
 	words := make([]string, len(r.toks))
 	for i, t := range r.toks {
 		words[i] = bare(t)
@@ -97,6 +99,9 @@ func (r *reading) guard() {
 		if hit && capitals(r.toks[i].s) && !pointing(w) {
 			hit = false // REST, IT, ME
 		}
+		if hit && r.fixedPhrase(words, i) {
+			hit = false
+		}
 		if !hit && foreign {
 			hit = foreignDeictic(w)
 		}
@@ -107,7 +112,7 @@ func (r *reading) guard() {
 				hit = x || y
 			}
 		}
-		if (relativeWord(w, prev, next, content) || relativePhrase(words, i) || r.relativeNoun(words, i)) && (!capitals(r.toks[i].s) || pointing(w)) {
+		if (relativeWord(w, prev, next, content) || relativePhrase(words, i) || r.relativeNoun(words, i) || r.relativePerson(words, i) || moment(words, i)) && (!capitals(r.toks[i].s) || pointing(w)) {
 			if r.relative == "" {
 				r.relative = w
 			}
@@ -191,6 +196,45 @@ func deicticWord(w, prev, next string, content int) (hit, pin bool) {
 		return true, false
 	}
 	return false, false
+}
+
+// fixedPhrase reports whether the pointing word at i is part of a phrase that points at nothing: "next to", "prior to",
+// "last 14 days" as what something does, "new users" as all there will be, and a "that" before "the" or "a", which begins a
+// clause.
+func (r *reading) fixedPhrase(words []string, i int) bool {
+	at := func(i int) string {
+		if i < 0 || i >= len(words) {
+			return ""
+		}
+		return words[i]
+	}
+	prev, next := at(i-1), at(i+1)
+	if r.toks[i].the || next == "" {
+		return false
+	}
+	switch words[i] {
+	case "next":
+		return next == "to" && at(i+2) != "" && at(i+2) != "last" && at(i+2) != "none"
+	case "prior":
+		return next == "to" && at(i+2) != ""
+	case "last":
+		// "of last 14 days" is when it is asked.
+		return i >= 2 && asking(words[0]) && prev != "" && !function(prev) && (numberWord(next) || hasDigit(next)) && unitOrDate(at(i+2))
+	case "new":
+		return (prev == "" || prev == "for" || prev == "of" || prev == "by" || prev == "to" || asking(prev)) && newPeople(next)
+	case "that":
+		return prev != "" && !function(prev) && !unspaced(prev) && (r.toks[i+1].the || r.toks[i+1].one)
+	}
+	return false
+}
+
+// newPeople reports whether "new" before this word means all that will come.
+func newPeople(s string) bool {
+	switch s {
+	case "users", "members", "customers", "employees", "hires", "signups", "tenants", "subscribers", "contributors":
+		return true
+	}
+	return false
 }
 
 // pointsAmong reports whether the word at i points at one of several that the wording does not name: "plan A or plan B",
@@ -287,6 +331,9 @@ func (r *reading) relativeNoun(words []string, i int) bool {
 	if i+1 < len(words) && hasDigit(words[i+1]) {
 		return false
 	}
+	if words[i] == "build" && i+1 < len(words) && ofBuilds(words[i+1]) {
+		return false
+	}
 	for j := i; j >= max(0, i-2); j-- {
 		if r.toks[j].the {
 			return true
@@ -294,6 +341,72 @@ func (r *reading) relativeNoun(words []string, i int) bool {
 		if j < i && (function(words[j]) || words[j] == "") {
 			return false
 		}
+	}
+	return false
+}
+
+// ofBuilds reports whether what is named after a build is that of all builds: "the build image".
+func ofBuilds(s string) bool {
+	switch s {
+	case "image", "cache", "server", "pipeline", "tool", "system":
+		return true
+	}
+	return false
+}
+
+// relativePerson reports whether the word at i is a person of whom there are many, and "the" says that the asker has one
+// in mind: "the customer", "the user's request". "The user passwords" are those of all users.
+func (r *reading) relativePerson(words []string, i int) bool {
+	if !r.toks[i].the {
+		return false
+	}
+	w, one := strings.CutSuffix(words[i], "'s")
+	switch w {
+	case "user", "customer", "tenant", "applicant", "patient", "guest", "buyer", "seller", "caller", "requester", "reporter", "vendor", "supplier",
+		"employee", "member", "subscriber", "visitor", "contractor", "colleague", "author", "contributor", "stakeholder", "manager":
+		return one || i+1 == len(words) || !ofAll(words[i+1])
+	}
+	return false
+}
+
+// ofAll reports whether what is named after a person is that of all of them: "the user table".
+func ofAll(s string) bool {
+	switch s {
+	case "service", "services", "ui", "api", "apis", "table", "tables", "database", "schema", "schemas", "model", "models", "module", "page", "pages", "portal",
+		"interface", "interfaces", "documentation", "docs", "guide", "manual", "agreement", "password", "passwords", "data", "record", "records", "account", "accounts",
+		"id", "ids", "name", "names", "email", "emails", "role", "roles", "group", "groups", "profile", "profiles", "session", "sessions", "settings", "preferences",
+		"support", "facing", "experience", "journey", "list", "index", "cache", "store", "type", "object", "objects", "class", "entity", "endpoint", "endpoints",
+		"resource", "dashboard", "app", "import", "export", "form", "forms", "input", "inputs", "uploads", "management", "onboarding", "feedback", "story", "stories":
+		return true
+	}
+	return false
+}
+
+// moment reports whether the word at i stands for a time or a state that is another one later: "at noon", "Q3 targets",
+// "the default branch", "the version in production". What happens every day at noon is always the same.
+func moment(words []string, i int) bool {
+	next := ""
+	if i+1 < len(words) {
+		next = words[i+1]
+	}
+	switch words[i] {
+	case "at":
+		return (next == "noon" || next == "midnight") && !slices.ContainsFunc(words, recurring)
+	case "q1", "q2", "q3", "q4":
+		return !slices.ContainsFunc(words, func(s string) bool { return len(s) == 4 && strings.HasPrefix(s, "20") && hasDigit(s[2:]) })
+	case "default":
+		return next == "branch"
+	case "version", "versions":
+		return next == "in" || next == "on"
+	}
+	return false
+}
+
+// recurring reports whether a word says that something happens again and again.
+func recurring(s string) bool {
+	switch s {
+	case "every", "each", "always", "daily", "nightly", "weekly", "monthly", "hourly", "weekdays", "cron", "recurring":
+		return true
 	}
 	return false
 }

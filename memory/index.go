@@ -1,7 +1,7 @@
 package memory
 
 import (
-	"cmp"
+	"hash/maphash"
 	"math"
 	"slices"
 	"strings"
@@ -16,188 +16,281 @@ import (
 // index is the decisions of one workspace: an inverted index over their stems, and a map from canonical wordings.
 // It is changed under the write lock of its space and read under the read lock.
 type index struct {
-	readings *readings
-
 	seq  revue.Seq // the event it reflects
 	hash string    // that event's hash, to notice a store that was put back
 
-	docs   []doc
-	lens   []float32 // lengths of docs, beside them because each search reads most of them; -1 for those not searched
-	byID   map[string]uint32
-	byKey  map[string][]uint32 // canonical wording → decisions, aliases among them
-	terms  map[string]*posting
-	stems  map[string]string  // cache of the stemmer while building
-	tf     map[string]float32 // of the decision that is being added
-	seen   map[string]bool    // in the field that is being read
-	live   int                // documents that are searched
-	dead   int
-	length float64 // sum over the searched documents
+	seed  maphash.Seed
+	recs  arena
+	refs  []ref    // of the documents
+	lens  []uint16 // in units; 0 for those not searched
+	seqs  []revue.Seq
+	byID  chains
+	byKey chains // canonical wordings, those of aliases among them
+	terms map[string]uint32
+	lists []postings
+	tf    [masks]uint8 // what weighed says
+
+	live   int    // documents that are searched
+	dead   int    // documents that are gone
+	length uint64 // sum over the searched documents
+	bytes  int    // of terms and lists
+
+	// What follows is of use while documents are added.
+	words map[string]uint32 // a few of the words, with the number of their stem plus one
+	marks []mark            // of the terms, for the document at hand
+	found []uint32          // the terms of the document at hand
+	rec   []byte
+	stamp uint32
 }
 
-type doc struct {
-	d     revue.Decision
-	keys  []string
-	terms []*posting
-	len   float32
-	live  bool // it may be found; the others are kept for what they say against one
-	gone  bool
+// mark says in which fields of the document at hand a term occurs; it counts where the stamp is that of the document.
+type mark struct {
+	stamp uint32
+	mask  uint8
 }
 
-// posting is where a stem occurs.
-type posting struct {
-	df      int // documents that are searched
-	entries []entry
+func newIndex() *index {
+	ix := &index{seed: maphash.MakeSeed(), byID: newChains(), byKey: newChains(), terms: map[string]uint32{}, words: map[string]uint32{}}
+	for m := range ix.tf {
+		ix.tf[m] = uint8(weighed(uint8(m))) //nolint:gosec // all weights together are less than a byte holds
+	}
+	return ix
 }
 
-type entry struct {
-	doc uint32
-	tf  float32
-}
-
-func newIndex(r *readings) *index {
-	return &index{readings: r, byID: map[string]uint32{}, byKey: map[string][]uint32{}, terms: map[string]*posting{}, stems: map[string]string{}, tf: map[string]float32{}, seen: map[string]bool{}}
-}
-
-// BM25 with weighted fields: the frequency of a stem is the sum over the fields it occurs in, each counted once
-// with the weight of the field.
-const (
-	saturation = 1.2 // k1
-	byLength   = 0.5 // b
-
-	weightQuestion = 1.0
-	weightConcept  = 0.6
-	weightAnswer   = 0.35
-	weightFile     = 0.35
-	weightOption   = 0.25
-
-	// background is how many documents the built-in table of common words counts as, so that a young store
-	// tells common words from telling ones.
-	background = 50
-	rareShare  = 0.01
-)
+func (ix *index) hashOf(s string) uint32 { return uint32(maphash.String(ix.seed, s)) } //nolint:gosec // half will do
 
 // put adds a decision or replaces it.
-func (ix *index) put(d revue.Decision) {
+func (ix *index) put(d *revue.Decision) {
 	ix.remove(d.ID)
-	if d.Purged || !d.Live() && !d.Stands(revue.VerbWrong) {
+	live := d.Live()
+	if d.Purged || !live && !d.Stands(revue.VerbWrong) {
+		return // those withdrawn are kept for what they say against others
+	}
+	n := uint32(len(ix.refs)) //nolint:gosec // four billion decisions do not fit in memory
+	ix.rec = pack(ix.rec[:0], d)
+	ix.refs = append(ix.refs, ix.recs.add(ix.rec))
+	ix.byID.add(ix.hashOf(d.ID), n)
+	for _, k := range keys(d) {
+		ix.byKey.add(ix.hashOf(k), n)
+	}
+	length := 0
+	if live {
+		for _, t := range ix.analyse(d) {
+			length += int(ix.tf[ix.marks[t].mask])
+		}
+		length = min(length, math.MaxUint16)
+	}
+	l := uint16(length) //nolint:gosec // cut to size
+	ix.lens = append(ix.lens, l)
+	ix.seqs = append(ix.seqs, d.Seq)
+	if l == 0 {
 		return
 	}
-	d.Note = ""
-	x := doc{d: d, live: d.Live()}
-	n := uint32(len(ix.docs)) //nolint:gosec // four billion decisions do not fit in memory
-	for _, text := range wordings(d) {
-		if k := key(tokenize(text)); k != "" && !hidden(text) && !slices.Contains(x.keys, k) {
-			x.keys = append(x.keys, k)
-			ix.byKey[k] = append(ix.byKey[k], n)
+	for _, t := range ix.found {
+		p := &ix.lists[t]
+		p.df++
+		m := ix.marks[t].mask
+		ix.bytes += p.add(n, m, ix.tf[m], l)
+	}
+	ix.live++
+	ix.length += uint64(l)
+}
+
+// analyse finds the terms of a decision, and marks them with the fields they occur in.
+func (ix *index) analyse(d *revue.Decision) []uint32 {
+	ix.stamp++
+	ix.found = ix.found[:0]
+	field := func(mask uint8, text string) {
+		eachWord(text, func(w string) {
+			t := ix.term(w)
+			m := &ix.marks[t]
+			if m.stamp != ix.stamp {
+				*m = mark{stamp: ix.stamp}
+				ix.found = append(ix.found, t)
+			}
+			m.mask |= mask
+		})
+	}
+	fields(d, field)
+	return ix.found
+}
+
+// fields yields the texts of a decision that are searched.
+func fields(d *revue.Decision, yield func(mask uint8, text string)) {
+	for _, t := range wordings(d) {
+		yield(inQuestion, t)
+	}
+	for _, t := range d.Concepts {
+		yield(inConcept, t)
+	}
+	for _, t := range d.Files {
+		yield(inFile, t)
+	}
+	yield(inAnswer, d.Answer)
+	if d.AnswerLabel != d.Answer {
+		yield(inAnswer, d.AnswerLabel)
+	}
+	for _, o := range d.Options {
+		yield(inOption, o.Value)
+		if o.Label != o.Value {
+			yield(inOption, o.Label)
 		}
-	}
-	if x.live {
-		ix.addTerms(&x, n)
-		ix.live++
-		ix.length += float64(x.len)
-	}
-	ix.docs = append(ix.docs, x)
-	if !x.live {
-		x.len = -1
-	}
-	ix.lens = append(ix.lens, x.len)
-	ix.byID[d.ID] = n
-	if ix.dead > 256 && ix.dead > len(ix.docs)/2 {
-		ix.compact()
 	}
 }
 
-func (ix *index) addTerms(x *doc, n uint32) {
-	tf, seen := ix.tf, ix.seen
-	clear(tf)
-	field := func(weight float32, texts ...string) {
-		clear(seen)
-		for _, t := range texts {
-			eachWord(t, func(w string) {
-				s := ix.stem(w)
-				if s != "" && !seen[s] {
-					seen[s] = true
-					tf[s] += weight
-				}
-			})
-		}
+// Sizes of what is kept beside the postings.
+const (
+	maxWords  = 1 << 15     // words whose stem is remembered
+	termBytes = 48 + 8 + 44 // a list, a mark and an entry of the map, without the text of the term
+	wordBytes = 44          // an entry of the map of words, without the text
+	docBytes  = 8 + 8 + 2   // a reference, a number and a length
+	baseBytes = 1 << 12     // of an empty index
+)
+
+// term returns the number of a word's stem, a new one where there is none.
+func (ix *index) term(w string) uint32 {
+	if t := ix.words[w]; t != 0 {
+		return t - 1
 	}
-	field(weightQuestion, wordings(x.d)...)
-	field(weightConcept, x.d.Concepts...)
-	field(weightFile, x.d.Files...)
-	field(weightAnswer, x.d.Answer, x.d.AnswerLabel)
-	for _, o := range x.d.Options {
-		field(weightOption, o.Value, o.Label)
+	t := ix.ofStem(stemOf(w))
+	if len(ix.words) >= maxWords {
+		clear(ix.words)
 	}
-	x.terms = make([]*posting, 0, len(tf))
-	for s, f := range tf {
-		p := ix.terms[s]
-		if p == nil {
-			p = &posting{}
-			ix.terms[strings.Clone(s)] = p
-		}
-		p.df++
-		p.entries = append(p.entries, entry{n, f})
-		x.terms = append(x.terms, p)
-		x.len += f
-	}
+	ix.words[strings.Clone(w)] = t + 1
+	return t
 }
+
+// ofStem returns the number of a stem, a new one where there is none.
+func (ix *index) ofStem(s string) uint32 {
+	t, ok := ix.terms[s]
+	if !ok {
+		t = uint32(len(ix.lists)) //nolint:gosec // fewer than there are postings
+		ix.terms[strings.Clone(s)] = t
+		ix.lists = append(ix.lists, postings{})
+		ix.marks = append(ix.marks, mark{})
+		ix.bytes += termBytes + len(s)
+	}
+	return t
+}
+
+// lookup returns the document of a decision.
+func (ix *index) lookup(id string) (doc uint32, ok bool) {
+	ix.byID.each(ix.hashOf(id), func(n uint32) bool {
+		if ix.refs[n] != gone && string(packedID(ix.recs.at(ix.refs[n]))) == id {
+			doc, ok = n, true
+		}
+		return !ok
+	})
+	return doc, ok
+}
+
+func (ix *index) decision(doc uint32) revue.Decision { return unpack(ix.recs.at(ix.refs[doc])) }
 
 func (ix *index) remove(id string) {
-	n, ok := ix.byID[id]
+	n, ok := ix.lookup(id)
 	if !ok {
 		return
 	}
-	x := &ix.docs[n]
-	for _, k := range x.keys {
-		l := slices.DeleteFunc(ix.byKey[k], func(m uint32) bool { return m == n })
-		if len(l) == 0 {
-			delete(ix.byKey, k)
-		} else {
-			ix.byKey[k] = l
-		}
-	}
-	if x.live {
-		for _, p := range x.terms {
-			p.df--
+	if ix.lens[n] != 0 {
+		d := ix.decision(n)
+		for _, t := range ix.analyse(&d) {
+			ix.lists[t].df--
 		}
 		ix.live--
-		ix.length -= float64(x.len)
+		ix.length -= uint64(ix.lens[n])
 	}
-	delete(ix.byID, id)
-	*x = doc{gone: true}
-	ix.lens[n] = -1
+	ix.refs[n], ix.lens[n] = gone, 0
 	ix.dead++
 }
 
-// compact builds the index anew without what is gone.
-func (ix *index) compact() {
-	old := *ix
-	*ix = *newIndex(old.readings)
-	ix.seq, ix.hash, ix.stems = old.seq, old.hash, old.stems
-	for i := range old.docs {
-		if !old.docs[i].gone {
-			ix.put(old.docs[i].d)
+// wasteful reports whether what is gone takes more room than what is there.
+func (ix *index) wasteful() bool { return ix.dead > 256 && ix.dead > len(ix.refs)/2 }
+
+// compacted is the index without what is gone. The old one stays as it is, for those who read it.
+func (ix *index) compacted() *index {
+	out := newIndex()
+	out.seq, out.hash, out.seed, out.live, out.length = ix.seq, ix.hash, ix.seed, ix.live, ix.length
+	moved := make([]uint32, len(ix.refs))
+	for n, r := range ix.refs {
+		moved[n] = math.MaxUint32
+		if r == gone {
+			continue
+		}
+		moved[n] = uint32(len(out.refs)) //nolint:gosec // fewer than before
+		out.refs = append(out.refs, out.recs.add(ix.recs.at(r)))
+		out.lens = append(out.lens, ix.lens[n])
+		out.seqs = append(out.seqs, ix.seqs[n])
+	}
+	for _, c := range [...]struct{ from, to *chains }{{&ix.byID, &out.byID}, {&ix.byKey, &out.byKey}} {
+		for _, e := range c.from.entries {
+			if n := moved[e.doc]; n != math.MaxUint32 {
+				c.to.add(e.hash, n)
+			}
 		}
 	}
+	for s, t := range ix.terms {
+		from := &ix.lists[t]
+		if from.df == 0 {
+			continue
+		}
+		to := &out.lists[out.ofStem(s)]
+		to.df = from.df
+		from.each(func(doc uint32, mask uint8) {
+			if n := moved[doc]; n != math.MaxUint32 && out.lens[n] != 0 {
+				out.bytes += to.add(n, mask, out.tf[mask], out.lens[n])
+			}
+		})
+	}
+	out.clip()
+	return out
+}
+
+// clip gives back what was kept for growth.
+func (ix *index) clip() {
+	for i := range ix.lists {
+		ix.bytes += ix.lists[i].clip()
+	}
+	ix.refs, ix.lens, ix.seqs = slices.Clone(ix.refs), slices.Clone(ix.lens), slices.Clone(ix.seqs)
+}
+
+// size estimates the bytes the index takes.
+func (ix *index) size() int {
+	return baseBytes + ix.bytes + ix.recs.bytes + ix.byID.bytes() + ix.byKey.bytes() + docBytes*cap(ix.refs) + (wordBytes+8)*len(ix.words)
 }
 
 // ofLot returns the decisions that came from a lot.
 func (ix *index) ofLot(lot string) []string {
 	var ids []string
-	for i := range ix.docs {
-		if x := &ix.docs[i]; !x.gone && x.d.LotID == lot && lot != "" {
-			ids = append(ids, x.d.ID)
+	for _, r := range ix.refs {
+		if lot == "" || r == gone {
+			continue
+		}
+		if rec := ix.recs.at(r); string(packedLot(rec)) == lot {
+			ids = append(ids, string(packedID(rec)))
 		}
 	}
 	return ids
 }
 
-// wordings is a decision's question and its aliases.
-func wordings(d revue.Decision) []string {
+// keys is the canonical wordings of a decision.
+func keys(d *revue.Decision) []string {
+	var out []string
+	for _, text := range wordings(d) {
+		if hidden(text) {
+			continue
+		}
+		if k := key(tokenize(text)); k != "" && !slices.Contains(out, k) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// wordings is a decision's question and its aliases in force.
+func wordings(d *revue.Decision) []string {
 	out := make([]string, 1, 1+len(d.Aliases))
 	out[0] = d.Question
-	for _, a := range d.Aliases {
+	for _, a := range d.Accepted() {
 		if a.Text != "" {
 			out = append(out, a.Text)
 		}
@@ -262,19 +355,6 @@ func eachWord(text string, yield func(string)) {
 	flush(len(text))
 }
 
-// stem is the Porter2 stem, for retrieval alone: it takes analog and analogy for one word.
-func (ix *index) stem(w string) string {
-	if s, ok := ix.stems[w]; ok {
-		return s
-	}
-	s := stemOf(w)
-	if len(ix.stems) >= 1<<16 {
-		clear(ix.stems)
-	}
-	ix.stems[strings.Clone(w)] = s
-	return s
-}
-
 func stemOf(w string) string {
 	if len(w) < 4 || len(w) > 40 {
 		return w
@@ -285,124 +365,4 @@ func stemOf(w string) string {
 		}
 	}
 	return english.Stem(w, false)
-}
-
-// idf is the weight of a stem: how few decisions have it, together with the background.
-func (ix *index) idf(s string, p *posting) float64 {
-	df := commonShare(s) * background
-	if p != nil {
-		df += float64(p.df)
-	}
-	n := float64(ix.live) + background
-	return math.Log(1 + (n-df+0.5)/(df+0.5))
-}
-
-// commonShare is in which share of questions about software a stem occurs, roughly.
-func commonShare(s string) float64 {
-	switch s {
-	case "use", "servic", "data", "user", "add", "api", "new":
-		return 0.15
-	case "test", "databas", "file", "code", "run", "app", "set", "store", "support", "chang", "request", "client", "server", "creat", "system", "version":
-		return 0.08
-	case "remov", "delet", "updat", "build", "deploy", "configur", "need", "time", "work", "page", "tabl", "field", "type", "name", "list", "project",
-		"environ", "keep", "allow", "error", "default", "releas", "branch", "modul", "log", "product", "applic", "write", "read", "allowed":
-		return 0.05
-	}
-	return rareShare
-}
-
-// scratch is the working memory of one search.
-type scratch struct {
-	score   []float32
-	touched []uint32
-}
-
-// found is a document with its relevance, 0..1.
-type found struct {
-	doc uint32
-	rel float64
-}
-
-// relevant returns the most relevant documents for a text: BM25 divided by what a decision of
-// average length would get that has each word of the text in its question, at most 1.
-func (ix *index) relevant(text string, most int, sc *scratch) []found {
-	if ix.live == 0 {
-		return nil
-	}
-	type queryTerm struct {
-		p   *posting
-		idf float64
-	}
-	var terms []queryTerm
-	seen := map[string]bool{}
-	full := 0.0
-	eachWord(text, func(w string) {
-		s := stemOf(w)
-		if seen[s] || len(seen) >= 256 {
-			return
-		}
-		seen[s] = true
-		p := ix.terms[s]
-		idf := ix.idf(s, p)
-		full += idf
-		if p != nil && p.df > 0 {
-			terms = append(terms, queryTerm{p, idf})
-		}
-	})
-	if full == 0 {
-		return nil
-	}
-	if len(sc.score) < len(ix.docs) {
-		sc.score = make([]float32, len(ix.docs)+len(ix.docs)/4)
-	}
-	mean := float32(ix.length / float64(ix.live))
-	for _, t := range terms {
-		w := float32(t.idf * (saturation + 1))
-		for _, e := range t.p.entries {
-			length := ix.lens[e.doc]
-			if length < 0 {
-				continue
-			}
-			if sc.score[e.doc] == 0 {
-				sc.touched = append(sc.touched, e.doc)
-			}
-			sc.score[e.doc] += w * e.tf / (e.tf + saturation*(1-byLength+byLength*length/mean))
-		}
-	}
-	// A min-heap would save little here: the list is short, and most documents stay below its end.
-	best := make([]found, 0, most+1)
-	for _, n := range sc.touched {
-		f := found{n, min(1, float64(sc.score[n])/full)}
-		sc.score[n] = 0
-		if len(best) == most && !ix.before(f, best[most-1]) {
-			continue
-		}
-		i, _ := slices.BinarySearchFunc(best, f, func(x, y found) int {
-			if ix.before(x, y) {
-				return -1
-			}
-			return 1
-		})
-		best = slices.Insert(best, i, f)
-		if len(best) > most {
-			best = best[:most]
-		}
-	}
-	sc.touched = sc.touched[:0]
-	return best
-}
-
-// before orders by relevance, then newest first, so that a search gives the same list each time.
-func (ix *index) before(x, y found) bool {
-	if x.rel != y.rel {
-		return x.rel > y.rel
-	}
-	return cmp.Compare(ix.docs[x.doc].d.Seq, ix.docs[y.doc].d.Seq) > 0
-}
-
-// newest returns at most n of the documents, those made last first.
-func (ix *index) newest(docs []uint32, n int) []uint32 {
-	docs = slices.Clone(docs)
-	slices.SortFunc(docs, func(x, y uint32) int { return cmp.Compare(ix.docs[y].d.Seq, ix.docs[x].d.Seq) })
-	return docs[:min(n, len(docs))]
 }

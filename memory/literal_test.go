@@ -23,7 +23,7 @@ func respelled(text string, yield func(kind, text string)) {
 	for i, w := range words {
 		if i > 0 && w != "I" && w != "DB" {
 			for _, f := range []string{strings.ToUpper(w[:1]) + w[1:], strings.ToUpper(w), strings.ToLower(w), w[:len(w)-1] + strings.ToUpper(w[len(w)-1:])} {
-				if f != w && !(w == "bcrypt" && f == "Bcrypt") { // a product and nothing else
+				if f != w && !(products[strings.ToLower(f)] && f[1:] == strings.ToLower(f[1:])) {
 					yield("case", with(i, f))
 				}
 			}
@@ -46,6 +46,13 @@ func respelled(text string, yield func(kind, text string)) {
 			yield("a", with(i, w+" a"))
 		}
 	}
+}
+
+// products are those in the gold questions that mean nothing else, whatever the case of their first letter.
+var products = map[string]bool{
+	"bcrypt": true, "postgres": true, "mysql": true, "sqlite": true, "redis": true, "mongodb": true, "kafka": true, "rabbitmq": true, "elasticsearch": true,
+	"kubernetes": true, "docker": true, "terraform": true, "github": true, "gitlab": true, "nginx": true, "grafana": true, "prometheus": true, "datadog": true,
+	"jira": true, "linux": true, "kotlin": true, "django": true, "webpack": true, "pytest": true, "ansible": true, "jenkins": true, "heroku": true, "azure": true,
 }
 
 // named are nouns of the gold questions behind which a letter may stand as a name.
@@ -197,6 +204,12 @@ func TestPointingForms(t *testing.T) {
 		"Should both invoices buckets be deleted?", "Which of the two invoices designs should we use?", "Which approach for invoices is better, first or second?",
 		"Which is better for invoices, option A or option B?", "Should we follow plan A or plan B for invoices?", "Should invoices use A or B?",
 		"Should option 2 be used for invoices?", "Has the invoices migration run?", "Did the invoices vendor sign?", "Are invoices ready for the audit?",
+		"Should invoices go out at noon?", "Should the invoices freeze end at midnight?", "Should invoices merge into the default branch?",
+		"Should we publish the Q3 targets for invoices?", "Should the user's invoices be deleted?", "Should the customer get invoices by mail?",
+		"Should we delete invoices of the last 14 days?", "Do invoices of last 14 days need a check?", "Should the next to last invoices page be kept?", "Should the invoices go to the next page?",
+		"Should the prior invoices run be kept?", "Should that invoices bucket be deleted?", "Should we email the new users about invoices?", "Should the new invoices page be public?",
+		"Should invoices go in the build?", "Should the build notes name invoices?",
+		"Should the vendor be paid for invoices?", "Should we refund the customer for invoices?", "Should the invoices version in production be kept?",
 	} {
 		s, m := newSource(), memory.New(nil)
 		d := s.make(revue.Decision{Question: q, Answer: "yes", Remember: revue.RememberRule})
@@ -215,6 +228,10 @@ func TestDecisionFormsAreApplied(t *testing.T) {
 		"Should invoices be retried first in the client or in the gateway?", "Tabs or spaces in Go files?", "What is the upload limit for invoices?",
 		"When may users download invoices?", "Where do reports read invoices from?", "Should refunds over 50 need an approval of two people?",
 		"Should we use last-write-wins for invoices?", "Should invoices in the export be sorted by date, and by number if both the dates and the names are equal?",
+		"Should the invoices report run at noon every weekday?", "Should the Q3 2026 targets for invoices be published?", "Should the user passwords be hashed with bcrypt?",
+		"Should the invoices trial last 14 days?", "Should invoices files sit next to the code they test?", "Do we archive invoices prior to a migration?",
+		"Do we encrypt invoices with a key that the platform manages?", "Should notifications of invoices be on for new users?", "Do we put invoices into the build image?",
+		"Should users see their own invoices?", "Should a customer see invoices of others?", "Should the customer API return invoices?", "Which version of Go do we use for invoices?",
 		"Must invoices have a number?", "Do you prefer Postgres or MySQL for invoices?", "For invoices, which database should we use?", "Should invoices be too large for mail?",
 	} {
 		s, m := newSource(), memory.New(nil)

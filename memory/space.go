@@ -18,7 +18,12 @@ const (
 // space is the index of one workspace and what keeps it current.
 type space struct {
 	readings *readings
-	used     int64 // by the lock of the Memory
+
+	// By the lock of the Memory.
+	used   time.Time
+	order  int64 // of use
+	active int   // recalls that work with it
+	bytes  int   // when it was last measured
 
 	// reading is held by the one recall that reads the source. It is a channel, so that those
 	// who wait for it can give up.
@@ -29,7 +34,7 @@ type space struct {
 }
 
 func newSpace(r *readings) *space {
-	return &space{readings: r, reading: make(chan struct{}, 1), scratch: sync.Pool{New: func() any { return &scratch{} }}}
+	return &space{readings: r, reading: make(chan struct{}, 1), scratch: sync.Pool{New: func() any { return &ranking{} }}}
 }
 
 // at returns the event the index reflects, and whether there is an index.
@@ -42,8 +47,30 @@ func (sp *space) at() (seq revue.Seq, hash string, ok bool) {
 	return sp.ix.seq, sp.ix.hash, true
 }
 
-// catchUp brings the index to the head of the journal, and returns the time of the store.
+// size estimates the bytes the index takes.
+func (sp *space) size() int {
+	sp.mu.RLock()
+	defer sp.mu.RUnlock()
+	if sp.ix == nil {
+		return 0
+	}
+	return sp.ix.size()
+}
+
+// catchUp brings the index to the head of the journal, and returns the time of the store. Recalls that find it there
+// do not wait for one that reads.
 func (sp *space) catchUp(ctx context.Context, src revue.Source) (now time.Time, err error) {
+	current := false
+	err = src.View(ctx, func(s revue.Snapshot) error {
+		now = s.Now()
+		head, err := s.Head()
+		seq, hash, ok := sp.at()
+		current = ok && head.Seq == seq && head.Hash == hash
+		return err
+	})
+	if err != nil || current {
+		return now, err
+	}
 	select {
 	case sp.reading <- struct{}{}:
 		defer func() { <-sp.reading }()
@@ -57,8 +84,12 @@ func (sp *space) catchUp(ctx context.Context, src revue.Source) (now time.Time, 
 			done, err = sp.follow(s)
 			return err
 		})
-		if err != nil || done {
+		if err != nil {
 			return now, err
+		}
+		if done {
+			sp.compact()
+			return now, nil
 		}
 		if try == maxBuilds {
 			return now, &revue.Error{Code: revue.CodeUnavailable, Message: "the journal changes while it is read; try again"}
@@ -73,9 +104,9 @@ func (sp *space) catchUp(ctx context.Context, src revue.Source) (now time.Time, 
 const maxBuilds = 3
 
 // build reads the workspace whole. It takes a snapshot a page, so that a large workspace does not hold one
-// for seconds.
+// for seconds, and indexes a page while the next one is read.
 func (sp *space) build(ctx context.Context, src revue.Source) error {
-	ix := newIndex(sp.readings)
+	ix := newIndex()
 	err := src.View(ctx, func(s revue.Snapshot) error {
 		head, err := s.Head()
 		ix.seq, ix.hash = head.Seq, head.Hash
@@ -84,7 +115,31 @@ func (sp *space) build(ctx context.Context, src revue.Source) error {
 	if err != nil {
 		return err
 	}
-	// What is decided after head was read is read here or by its event, or by both.
+	pages := make(chan []revue.Decision)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for page := range pages {
+			for i := range page {
+				ix.put(&page[i])
+			}
+		}
+	})
+	err = readAll(ctx, src, pages)
+	close(pages)
+	wg.Wait()
+	if err != nil {
+		return err
+	}
+	ix.clip()
+	sp.mu.Lock()
+	sp.ix = ix
+	sp.mu.Unlock()
+	return nil
+}
+
+// readAll sends the decisions of a workspace. What is decided after the head was read is read here or by its event,
+// or by both.
+func readAll(ctx context.Context, src revue.Source, pages chan<- []revue.Decision) error {
 	for after := revue.Seq(0); ; {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -97,18 +152,28 @@ func (sp *space) build(ctx context.Context, src revue.Source) error {
 		if err != nil {
 			return err
 		}
-		for _, d := range page {
-			ix.put(d)
-			after = max(after, d.Seq)
+		for i := range page {
+			after = max(after, page[i].Seq)
 		}
+		pages <- page
 		if len(page) < decisionPage {
-			break
+			return nil
 		}
 	}
+}
+
+// compact makes the index anew where much of it is gone. Recalls go on with the old one meanwhile.
+func (sp *space) compact() {
+	sp.mu.RLock()
+	ix := sp.ix
+	sp.mu.RUnlock()
+	if !ix.wasteful() {
+		return
+	}
+	ix = ix.compacted() // only the holder of reading changes an index
 	sp.mu.Lock()
 	sp.ix = ix
 	sp.mu.Unlock()
-	return nil
 }
 
 // follow reads on to the head of the journal in one snapshot. It is not done where there is no index, or the
@@ -188,8 +253,8 @@ func (sp *space) apply(s revue.Snapshot, events []revue.Event) error {
 	for _, id := range ids {
 		sp.ix.remove(id)
 	}
-	for _, d := range got {
-		sp.ix.put(d)
+	for i := range got {
+		sp.ix.put(&got[i])
 	}
 	sp.ix.seq, sp.ix.hash = last.Seq, last.Hash
 	return nil

@@ -55,6 +55,9 @@ type System struct {
 	// Likely is two wordings that the plane's memory calls likely, the first a question about databases with two
 	// options; zero is a pair that the default memory does.
 	Likely [2]string
+	// Reworded is two wordings that the plane's memory calls related without a crucial difference, the first a question
+	// about databases. Default: two that package memory calls so.
+	Reworded [2]string
 }
 
 // Contract runs the whole suite as subtests of t. It calls open once.
@@ -69,6 +72,9 @@ func Contract(t *testing.T, open func(t *testing.T) System) {
 	}
 	if sys.Patience == 0 {
 		sys.Patience = time.Minute
+	}
+	if sys.Reworded[0] == "" {
+		sys.Reworded = [2]string{questionDB, "What DB do we use for billing?"}
 	}
 	if sys.Likely[0] == "" {
 		sys.Likely = [2]string{questionDB, "Hello, which database should the billing service use?"}

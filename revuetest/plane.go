@@ -378,7 +378,7 @@ func listCases() []testCase {
 }
 
 func raceCases() []testCase {
-	number := func(i int) string { return fmt.Sprintf("Should job number %d run at noon?", i) }
+	number := func(i int) string { return fmt.Sprintf("Should job number %d retry on timeouts?", i) }
 	yesNo := opts("yes", "no")
 	return []testCase{
 		{name: "many agents, one question, one answer", run: func(w *world) {

@@ -251,6 +251,63 @@ func precedentCases() []testCase {
 			why, err := w.ada.Why(w.ctx, made.DecisionID)
 			w.need(err, "why")
 			w.check(len(why.Decision.Aliases) == 0, "aliases: %+v", why.Decision.Aliases)
+			// What is decided of one from now on does not change the other.
+			_, err = w.ada.Correct(w.ctx, revue.Correction{DecisionID: made.DecisionID, Verb: revue.VerbWrong})
+			w.need(err, "correct")
+			out := w.outcome(w.agent("third"), other, revue.OutcomeReused)
+			w.check(out.Answer == "yes" && out.DecisionID != made.DecisionID, "got %+v", out)
+		}},
+		{name: "same decision makes other words an alias, which goes with the decision", run: func(w *world) {
+			made, other := reworded(w)
+			out := w.outcome(w.agent("third"), other, revue.OutcomeReused)
+			w.check(out.Answer == "postgres" && out.DecisionID == made.DecisionID, "got %+v", out)
+			why, err := w.ada.Why(w.ctx, made.DecisionID)
+			w.need(err, "why")
+			w.check(len(why.Decision.Aliases) == 1, "aliases: %+v", why.Decision.Aliases)
+			a := why.Decision.Aliases[0]
+			w.check(a.ID != "" && a.Text == other.Question && a.By.Name == "Ada" && !a.At.IsZero(), "alias: %+v", a)
+			w.check(len(w.events(revue.EventDecisionMade)) == 1, "it made another decision")
+			_, err = w.ada.Correct(w.ctx, revue.Correction{DecisionID: made.DecisionID, Verb: revue.VerbWrong})
+			w.need(err, "correct")
+			w.pend(w.agent("fourth"), other)
+		}},
+		{name: "another answer to an alias supersedes the decision", run: func(w *world) {
+			made, other := reworded(w)
+			_, err := w.ada.Correct(w.ctx, revue.Correction{DecisionID: made.DecisionID, Verb: revue.VerbAskNextTime})
+			w.need(err, "correct")
+			w.pend(w.agent("third"), other)
+			done := w.settle(w.open().ID, "sqlite")
+			why, err := w.ada.Why(w.ctx, made.DecisionID)
+			w.need(err, "why")
+			w.check(!why.Live && why.Decision.SupersededBy == done.DecisionID, "decision: %+v", why.Decision)
+			out := w.outcome(w.agent("fourth"), other, revue.OutcomeReused)
+			w.check(out.Answer == "sqlite", "got %+v", out)
+		}},
+		{name: "an alias can be taken back", run: func(w *world) {
+			made, other := reworded(w)
+			why, err := w.ada.Why(w.ctx, made.DecisionID)
+			w.need(err, "why")
+			w.check(len(why.Decision.Aliases) == 1 && why.Decision.Aliases[0].ID != "", "aliases: %+v", why.Decision.Aliases)
+			alias := why.Decision.Aliases[0].ID
+			id := w.correct(made.DecisionID, revue.Correction{Undoes: alias})
+			e := w.events(revue.EventDecisionCorrected)
+			w.check(len(e) == 1 && e[0].Decision == made.DecisionID && e[0].Ref == id, "events: %+v", e)
+			_, err = w.ada.Correct(w.ctx, revue.Correction{DecisionID: made.DecisionID, Undoes: alias})
+			w.check(err != nil, "it was taken back twice")
+
+			// The question itself is answered as before; the wording is asked anew, also by the one who was answered.
+			out := w.outcome(w.agent("third"), revue.Ask{Question: w.sys.Reworded[0], Options: optionsDB()}, revue.OutcomeReused)
+			w.check(out.DecisionID == made.DecisionID, "got %+v", out)
+			w.pend(w.agent("second"), other)
+			w.pend(w.agent("third"), other)
+			l := w.open()
+			w.check(len(l.Asks) == 2 && l.Question == other.Question, "lot: %+v", l)
+			w.settle(l.ID, "sqlite")
+			out = w.outcome(w.agent("fourth"), other, revue.OutcomeReused)
+			w.check(out.Answer == "sqlite" && out.DecisionID != made.DecisionID, "got %+v", out)
+			why, err = w.ada.Why(w.ctx, made.DecisionID)
+			w.need(err, "why")
+			w.check(why.Live && len(why.Standing) == 0 && len(why.Decision.Aliases) == 1, "the decision changed: %+v", why)
 		}},
 		{name: "another answer where the scope is equal supersedes", run: func(w *world) {
 			made, lot := pinned(w)
@@ -303,4 +360,18 @@ func precedentCases() []testCase {
 			w.humanError(err, revue.ErrNotFound, "why of an unknown decision")
 		}},
 	}
+}
+
+// reworded makes a decision, and confirms it for the same question in other words.
+func reworded(w *world) (made revue.Outcome, other revue.Ask) {
+	w.t.Helper()
+	made = w.decide(w.agent("first"), revue.Ask{Question: w.sys.Reworded[0], Options: optionsDB()}, revue.Answer{Value: "postgres"})
+	other = revue.Ask{Question: w.sys.Reworded[1], Options: optionsDB()}
+	w.pend(w.agent("second"), other)
+	l := w.open()
+	w.check(len(l.Pinned) == 1 && l.Pinned[0].DecisionID == made.DecisionID, "pinned: %+v", l.Pinned)
+	w.settleWith(l.ID, revue.Answer{Confirms: made.DecisionID})
+	out := w.outcome(w.agent("second"), other, revue.OutcomeAnswered)
+	w.check(out.Answer == "postgres" && out.DecisionID == made.DecisionID, "it is another decision: %+v; System.Reworded must be a pair without a crucial difference", out)
+	return made, other
 }

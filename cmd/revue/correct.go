@@ -67,7 +67,7 @@ A date is its beginning in UTC. --undo takes an earlier correction back; "revue 
 		}),
 	}
 	f := cmd.Flags()
-	f.StringVar(&undo, "undo", "", "take back this correction instead of making one")
+	f.StringVar(&undo, "undo", "", "take back this correction, or the other wording of this id, instead of making one")
 	f.StringVar(&note, "note", "", "say why")
 	f.BoolVar(&asJSON, "json", false, "write the decision as JSON")
 	return cmd
@@ -88,7 +88,7 @@ func correction(args []string, undo string, undoing bool) (revue.Correction, err
 	case undoing && len(args) > 1:
 		return c, misuse("--undo takes a correction back: leave out the verb")
 	case undoing && undo == "":
-		return c, misuse("--undo: say which correction; \"revue why " + args[0] + "\" lists them")
+		return c, misuse("--undo: say which correction or wording; \"revue why " + args[0] + "\" lists them")
 	case undoing:
 		return c, nil
 	case len(args) < 2:

@@ -90,7 +90,7 @@ func (a *app) explain(out *printer, e revue.Explanation) {
 		out.own("  confirmed %s, last at %s\n", plural(d.Confirmations, "time"), stamp(d.ConfirmedAt))
 	}
 	for _, al := range d.Aliases {
-		out.f("  also asked as:\n%s", term.Block(al.Text, "    ", 0, ""))
+		showAlias(out, al, d.Corrections)
 	}
 	for _, c := range d.Corrections {
 		showCorrection(out, c, e.Standing)
@@ -112,6 +112,18 @@ func (a *app) explain(out *printer, e revue.Explanation) {
 	if e.Live {
 		out.own("  correct it: revue correct %s wrong|too_broad|only_this_repo|ask_next_time|expires_after WHEN%s\n", term.Line(d.ID, 0), a.flags())
 	}
+}
+
+// showAlias prints a wording that a human accepted, with the id by which it is taken back.
+func showAlias(out *printer, al revue.Alias, corrections []revue.Correction) {
+	what := "also asked as"
+	if al.ID != "" {
+		what += " " + term.Line(al.ID, 0)
+		if slices.ContainsFunc(corrections, func(c revue.Correction) bool { return c.Undoes == al.ID }) {
+			what += " (undone)"
+		}
+	}
+	out.f("  %s, by %s at %s:\n%s", what, term.Line(al.By.Name, 100), stamp(al.At), term.Block(al.Text, "    ", 0, ""))
 }
 
 func showCorrection(out *printer, c revue.Correction, standing []revue.Correction) {
