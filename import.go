@@ -443,7 +443,7 @@ func (r exportRecord) bad() string {
 		return check(&v, func() string { return v.ID })
 	case recordToken:
 		var v keptToken
-		why := firstBad(check(&v, func() string { return v.ID }), oneOf("kind", v.Kind, TokenAgent, TokenHuman),
+		why := firstBad(check(&v, func() string { return v.ID }), oneOf("kind", v.Kind, TokenAgent, TokenHuman, TokenSession),
 			badSize("owner", v.Owner, 200), badSize("label", v.Label, 200))
 		if why == "" && (v.Secret != "" || v.Workspace != "" || v.Hash != "" && !isDigest(v.Hash) || v.Print != "" && (v.Hash != "" || !isDigest(v.Print))) {
 			return "value has what no export has"

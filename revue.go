@@ -91,8 +91,12 @@ type Admin interface {
 	Members(ctx context.Context) ([]Member, error)
 	// RemoveMember ends a member's place in the workspace: every token of theirs is revoked. What they decided stays.
 	RemoveMember(ctx context.Context, id string) (Member, error)
+	// SignIn makes a one-time code that opens a session in the web inbox as this human, within [SignInFor].
+	SignIn(ctx context.Context) (SignIn, error)
 	// Streams returns the lanes of the inbox, by slug.
 	Streams(ctx context.Context) ([]Stream, error)
+	// SetStream names, orders and mutes a lane, which is made where there is none of the slug, and returns it.
+	SetStream(ctx context.Context, s StreamSettings) (Stream, error)
 	// Purge blanks the text of a lot, a decision or a context item for good. Digests stay, so the
 	// journal still verifies.
 	Purge(ctx context.Context, id string) error

@@ -100,6 +100,24 @@ func (a clientAdmin) Streams(ctx context.Context) ([]revue.Stream, error) {
 	return everything[revue.Stream](ctx, a.client, "/v1/streams")
 }
 
+// SetStream implements [revue.Admin].
+func (a clientAdmin) SetStream(ctx context.Context, set revue.StreamSettings) (revue.Stream, error) {
+	path, err := below("/v1/streams", set.Slug, "slug", "")
+	if err != nil {
+		return revue.Stream{}, err
+	}
+	var s revue.Stream
+	err = a.client.write(ctx, http.MethodPut, path, set, &s)
+	return present(a.client, s, s.Slug, err)
+}
+
+// SignIn implements [revue.Admin].
+func (a clientAdmin) SignIn(ctx context.Context) (revue.SignIn, error) {
+	var in revue.SignIn
+	err := a.client.write(ctx, http.MethodPost, "/v1/sign-in", nil, &in)
+	return present(a.client, in, in.Code, err)
+}
+
 func (a clientAdmin) Purge(ctx context.Context, id string) error {
 	return a.client.writeOnce(ctx, exchange{method: http.MethodPost, path: "/v1/purge", status: http.StatusNoContent}, purgeBody{ID: id}, nil)
 }
