@@ -321,7 +321,35 @@ func (a *admin) RevokeToken(ctx context.Context, id string) (Token, error) {
 	}
 	digest := out.digest()
 	out.Hash = ""
-	return out.Token, a.note(ctx, out.Workspace, EventTokenRevoked, id, digest)
+	if err := a.note(ctx, out.Workspace, EventTokenRevoked, id, digest); err != nil {
+		return Token{}, err
+	}
+	return out.Token, a.revokeUnder(ctx, out.Token)
+}
+
+// revokeUnder revokes the sessions that stand under a token. They open nothing from when it ended; where this is cut
+// short, revoking it again completes it.
+func (a *admin) revokeUnder(ctx context.Context, tok Token) error {
+	if tok.Kind != TokenHuman || tok.Member != "" {
+		return nil
+	}
+	var under []string
+	err := a.desk.view(ctx, "", func(t *tx) error {
+		under = nil
+		all, err := listJSON[Token](t, recordToken)
+		for _, s := range all {
+			if s.Under == tok.ID && s.Workspace == tok.Workspace && s.RevokedAt.IsZero() {
+				under = append(under, s.ID)
+			}
+		}
+		return err
+	})
+	for _, id := range under {
+		if err == nil {
+			_, err = a.RevokeToken(ctx, id)
+		}
+	}
+	return err
 }
 
 // errDenied is what every bad credential gets: it tells nothing of why.

@@ -48,6 +48,7 @@ func importRules() map[string]importRule {
 		"transport/revuemcp": {own: contracts, modules: []string{"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go"}},
 
 		"transport/revuehttp": {own: contracts},
+		"transport/inbox":     {own: contracts, modules: []string{"golang.org/x/text", "github.com/yuin/goldmark"}},
 
 		"internal/...":       {own: contracts},
 		"internal/httpguard": {own: contracts, modules: []string{"golang.org/x/time"}},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // SignIn is a one-time code that opens a session in the web inbox as the human who made it. A link may carry the code in
@@ -40,20 +41,21 @@ func (a *admin) SignIn(ctx context.Context) (SignIn, error) {
 	if err := a.listed(ctx, workspace); err != nil {
 		return SignIn{}, err
 	}
-	kept := keptSignIn{Workspace: workspace, Owner: a.human.Name}
+	kept := keptSignIn{Workspace: workspace}
 	if a.human.Local {
-		if kept.Owner, err = text("name", strings.TrimSpace(kept.Owner), 200, false); err == nil && (kept.Owner == "" || !shownWhole(kept.Owner)) {
+		name, err := text("name", strings.TrimSpace(a.human.Name), 200, false)
+		if err == nil && (name == "" || !shownWhole(name)) {
 			err = invalid("name", "of who signs in is missing, or has a control or bidirectional character")
 		}
 		if err != nil {
 			return SignIn{}, err
 		}
-		member, err := a.member(ctx, workspace, kept.Owner, true)
+		member, err := a.member(ctx, workspace, name, true)
 		if err != nil {
 			return SignIn{}, err
 		}
-		kept.Member = member.ID
-	} else if kept.Member, kept.Under, err = a.self(ctx, workspace); err != nil {
+		kept.Owner, kept.Member = member.Name, member.ID
+	} else if err := a.self(ctx, &kept); err != nil {
 		return SignIn{}, err
 	}
 	code := newSecret()
@@ -66,33 +68,33 @@ func (a *admin) SignIn(ctx context.Context) (SignIn, error) {
 	return out, err
 }
 
-// self returns the member that the human is, or the token where it belongs to none. Anyone else has no credential that
-// could end, and no session either.
-func (a *admin) self(ctx context.Context, workspace string) (member, token string, err error) {
-	err = a.desk.view(ctx, workspace, func(t *tx) error {
+// self fills in the member that the human is, or the token where it belongs to none, and the name that goes with it.
+// Anyone else has no credential that could end, and no session either.
+func (a *admin) self(ctx context.Context, kept *keptSignIn) error {
+	err := a.desk.view(ctx, kept.Workspace, func(t *tx) error {
 		var m Member
 		err := readJSON(t, recordMember, a.human.ID, &m)
 		if err == nil && m.RemovedAt.IsZero() {
-			member = m.ID
+			kept.Owner, kept.Member = m.Name, m.ID
 		}
 		if errors.Is(err, ErrNotFound) {
 			err = nil
 		}
 		return err
 	})
-	if err != nil || member != "" {
-		return member, "", err
+	if err != nil || kept.Member != "" {
+		return err
 	}
-	err = a.desk.view(ctx, "", func(t *tx) error {
+	return a.desk.view(ctx, "", func(t *tx) error {
 		var tok keptToken
 		err := readJSON(t, recordToken, a.human.ID, &tok)
-		if errors.Is(err, ErrNotFound) || err == nil && (tok.Workspace != workspace || tok.Kind != TokenHuman || tok.ended(t.now)) {
+		other := tok.Workspace != kept.Workspace || tok.Kind != TokenHuman || tok.Member != ""
+		if errors.Is(err, ErrNotFound) || err == nil && (other || tok.ended(t.now)) {
 			return errDenied()
 		}
-		token = tok.ID
+		kept.Owner, kept.Under = cmp.Or(tok.Owner, tok.name()), tok.ID
 		return err
 	})
-	return "", token, err
 }
 
 func errCodeUsed() error {
@@ -108,41 +110,58 @@ func (d *Desk) OpenSession(ctx context.Context, code, label string) (Token, erro
 	if len(code) > 256 {
 		return Token{}, errCodeUsed()
 	}
+	var from keptSignIn
+	err := d.view(ctx, "", func(t *tx) (err error) {
+		from, err = t.signIn(code)
+		return err
+	})
+	if err == nil {
+		err = d.sessionStands(ctx, Token{Workspace: from.Workspace, Member: from.Member, Under: from.Under})
+	}
+	if err != nil {
+		return Token{}, codeUsed(err)
+	}
 	label = plainLabel(label)
 	secret := sessionPrefix + newSecret()
 	var out keptToken
-	var from keptSignIn
-	err := d.update(ctx, "", func(t *tx) error {
-		from = keptSignIn{}
-		key := textDigest(code)
-		if err := readJSON(t, recordSignIn, key, &from); err != nil {
-			if errors.Is(err, ErrNotFound) {
-				err = errCodeUsed()
+	err = d.update(ctx, "", func(t *tx) error {
+		out = keptToken{}
+		id, hash := t.ids.new("tok_"), textDigest(secret)
+		if err := readJSON(t, recordToken, id, &out); err == nil && out.Hash == hash {
+			return nil // this very call did it, and could not tell
+		} else if err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		from, err := t.signIn(code)
+		if err != nil {
+			return err
+		}
+		ends := t.now.Add(SessionFor)
+		if from.Under != "" {
+			var under keptToken
+			if err := readJSON(t, recordToken, from.Under, &under); err != nil {
+				return err
 			}
-			return err
-		}
-		if !t.now.Before(from.ExpiresAt) {
-			return errCodeUsed()
-		}
-		if err := t.DeleteRecord(recordSignIn, key); err != nil {
-			return err
+			if !under.ExpiresAt.IsZero() && under.ExpiresAt.Before(ends) {
+				ends = under.ExpiresAt
+			}
 		}
 		out = keptToken{Token: Token{
-			ID: t.ids.new("tok_"), Kind: TokenSession, Hash: textDigest(secret), Workspace: from.Workspace,
+			ID: id, Kind: TokenSession, Hash: hash, Workspace: from.Workspace,
 			Owner: from.Owner, Member: from.Member, Under: from.Under, Label: label,
-			CreatedAt: t.now, ExpiresAt: t.now.Add(SessionFor),
+			CreatedAt: t.now, ExpiresAt: ends,
 		}}
+		if err := t.DeleteRecord(recordSignIn, textDigest(code)); err != nil {
+			return err
+		}
 		return putJSON(t, recordToken, out.ID, out)
 	})
 	if err != nil {
 		return Token{}, err
 	}
-	if err := d.sessionStands(ctx, out.Token); err != nil {
-		return Token{}, err // its member or token ended meanwhile; the record opens nothing
-	}
 	// As with tokens: it lets nobody in before the journal has it.
-	who := &admin{desk: d, human: Human{Workspace: from.Workspace, ID: cmp.Or(from.Member, from.Under), Via: "web"}}
-	if err := who.note(ctx, from.Workspace, EventTokenCreated, out.ID, out.digest()); err != nil {
+	who := &admin{desk: d, human: Human{Workspace: out.Workspace, ID: cmp.Or(out.Member, out.Under), Via: "web"}}
+	if err := who.note(ctx, out.Workspace, EventTokenCreated, out.ID, out.digest()); err != nil {
 		return Token{}, err
 	}
 	err = d.update(ctx, "", func(t *tx) error {
@@ -151,8 +170,34 @@ func (d *Desk) OpenSession(ctx context.Context, code, label string) (Token, erro
 	if err != nil {
 		return Token{}, err
 	}
+	// Whoever is removed meanwhile keeps no session.
+	if err := d.sessionStands(ctx, out.Token); err != nil {
+		if errors.Is(err, ErrDenied) {
+			if _, rerr := who.RevokeToken(ctx, out.ID); rerr != nil {
+				return Token{}, rerr
+			}
+		}
+		return Token{}, codeUsed(err)
+	}
 	out.Secret, out.Hash = secret, ""
 	return out.Token, nil
+}
+
+// signIn returns what a code stands for, unless it is unknown, used or too old.
+func (t *tx) signIn(code string) (from keptSignIn, err error) {
+	err = readJSON(t, recordSignIn, textDigest(code), &from)
+	if errors.Is(err, ErrNotFound) || err == nil && !t.now.Before(from.ExpiresAt) {
+		err = errCodeUsed()
+	}
+	return from, err
+}
+
+// codeUsed makes every refusal of a code the same one.
+func codeUsed(err error) error {
+	if errors.Is(err, ErrDenied) {
+		return errCodeUsed()
+	}
+	return err
 }
 
 // plainLabel is what can be shown of a text that a browser sent.
@@ -162,9 +207,12 @@ func plainLabel(s string) string {
 		if b.Len() >= 190 {
 			break
 		}
-		if r != '�' && shownWhole(string(r)) {
+		if r != utf8.RuneError && shownWhole(string(r)) {
 			b.WriteRune(r)
 		}
+	}
+	if blank(b.String()) {
+		return ""
 	}
 	return strings.TrimSpace(b.String())
 }

@@ -1,0 +1,79 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/revuehq/revue"
+)
+
+// errSignIn says that a page wants a session.
+type errSignIn struct{}
+
+func (errSignIn) Error() string { return "sign in" }
+
+func errNoPage() error {
+	return &revue.Error{Code: revue.CodeNotFound, Message: "there is no page at this address"}
+}
+
+// unreadable is what a form is that could not be read.
+func unreadable(err error) error {
+	if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
+		return &revue.Error{Code: revue.CodeTooLarge, Message: "this form is too large"}
+	}
+	return &revue.Error{Code: revue.CodeInvalid, Message: "this form can't be read; load the page again and try again", Err: err}
+}
+
+// errorPage is what the page of an error shows.
+type errorPage struct {
+	Heading string
+	Message string
+}
+
+// fail answers a request that came to nothing.
+func (s *Server) fail(v *visit, err error) {
+	if errors.As(err, &errSignIn{}) {
+		to := "/login"
+		if v.r.Method == http.MethodGet && v.r.URL.Path != "/" {
+			to += "?next=" + url.QueryEscape(v.r.URL.RequestURI())
+		}
+		http.Redirect(v.w, v.r, to, http.StatusSeeOther)
+		return
+	}
+	if v.r.Context().Err() != nil && errors.Is(err, context.Canceled) {
+		return // the browser is gone
+	}
+	status, heading := http.StatusInternalServerError, "Something went wrong"
+	switch revue.CodeOf(err) {
+	case revue.CodeInvalid:
+		status, heading = http.StatusUnprocessableEntity, "That is not possible"
+	case revue.CodeNotFound:
+		status, heading = http.StatusNotFound, "Not found"
+	case revue.CodeConflict:
+		status, heading = http.StatusConflict, "Somebody was first"
+	case revue.CodeDenied:
+		status, heading = http.StatusForbidden, "Not allowed"
+	case revue.CodeTooLarge:
+		status, heading = http.StatusRequestEntityTooLarge, "Too large"
+	case revue.CodeRateLimited:
+		status, heading = http.StatusTooManyRequests, "Too many requests"
+	case revue.CodeUnavailable:
+		status, heading = http.StatusServiceUnavailable, "Not now"
+	default:
+		s.log.ErrorContext(v.r.Context(), "a page of the inbox failed", "route", v.r.Pattern, "err", err)
+	}
+	if rerr := s.render(v, status, "error", page{Title: heading, Data: errorPage{Heading: heading, Message: message(err)}}); rerr != nil {
+		s.log.ErrorContext(v.r.Context(), "the page of an error failed", "err", rerr)
+	}
+}
+
+// message is what a human may read of an error.
+func message(err error) string {
+	var e *revue.Error
+	if errors.As(err, &e) && e.Message != "" {
+		return e.Message
+	}
+	return "the plane could not do this; try again"
+}
