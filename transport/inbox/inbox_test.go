@@ -1,6 +1,7 @@
 package inbox_test
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -17,7 +18,7 @@ import (
 // Without a session every page leads to the one to sign in.
 func TestSignedOut(t *testing.T) {
 	desk := revue.New(memstore.New(nil), memory.New(nil), nil)
-	srv := httptest.NewServer(httpguard.New(nil)(inbox.New(desk, desk, nil).Handler()))
+	srv := httptest.NewServer(httpguard.New(nil)(inbox.New(desk, desk, &inbox.Options{Log: slog.New(slog.NewTextHandler(t.Output(), nil))}).Handler()))
 	t.Cleanup(srv.Close)
 	client := srv.Client()
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-//go:embed templates static
+//go:embed all:templates static
 var files embed.FS
 
 // page is what the frame around every page shows. Its Data is the page's own.
