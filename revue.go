@@ -83,13 +83,14 @@ type Admin interface {
 	Workspaces(ctx context.Context) ([]Workspace, error)
 	// CreateToken makes a credential. Its secret is in the result and nowhere else.
 	CreateToken(ctx context.Context, t NewToken) (Token, error)
-	// Tokens returns the tokens of the human's workspace, without their secrets.
+	// Tokens returns the tokens of the human's workspace, without their secrets; sessions are among them.
 	Tokens(ctx context.Context) ([]Token, error)
-	// RevokeToken ends a credential for good.
+	// RevokeToken ends a credential for good, and the sessions that stand under it.
 	RevokeToken(ctx context.Context, id string) (Token, error)
 	// Members returns the people of the human's workspace, by name, those who were removed too.
 	Members(ctx context.Context) ([]Member, error)
-	// RemoveMember ends a member's place in the workspace: every token of theirs is revoked. What they decided stays.
+	// RemoveMember ends a member's place in the workspace: every token and session of theirs is revoked. What they
+	// decided stays.
 	RemoveMember(ctx context.Context, id string) (Member, error)
 	// SignIn makes a one-time code that opens a session in the web inbox as this human, within [SignInFor].
 	SignIn(ctx context.Context) (SignIn, error)

@@ -33,8 +33,12 @@ type errorPage struct {
 }
 
 // fail answers a request that came to nothing.
-func (s *Server) fail(v *visit, err error) {
+func (s *Server) fail(ctx context.Context, v *visit, err error) {
 	if errors.As(err, &errSignIn{}) {
+		if v.r.URL.Path == "/live" { // no page to be led anywhere: what listens gives up, and loads its page again
+			v.w.WriteHeader(http.StatusNoContent)
+			return
+		}
 		to := "/login"
 		if v.r.Method == http.MethodGet && v.r.URL.Path != "/" {
 			to += "?next=" + url.QueryEscape(v.r.URL.RequestURI())
@@ -42,7 +46,7 @@ func (s *Server) fail(v *visit, err error) {
 		http.Redirect(v.w, v.r, to, http.StatusSeeOther)
 		return
 	}
-	if v.r.Context().Err() != nil && errors.Is(err, context.Canceled) {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return // the browser is gone
 	}
 	status, heading := http.StatusInternalServerError, "Something went wrong"
@@ -62,10 +66,16 @@ func (s *Server) fail(v *visit, err error) {
 	case revue.CodeUnavailable:
 		status, heading = http.StatusServiceUnavailable, "Not now"
 	default:
-		s.log.ErrorContext(v.r.Context(), "a page of the inbox failed", "route", v.r.Pattern, "err", err)
+		s.log.ErrorContext(ctx, "a page of the inbox failed", "route", v.r.Pattern, "err", err)
+	}
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		v.w.Header().Set("Retry-After", "5")
+	}
+	if v.reviewer != nil && v.board == nil && status != http.StatusServiceUnavailable {
+		v.board, _ = s.boards.current(ctx, v.human.Workspace, v.reviewer) // without it the page names no number
 	}
 	if rerr := s.render(v, status, "error", page{Title: heading, Data: errorPage{Heading: heading, Message: message(err)}}); rerr != nil {
-		s.log.ErrorContext(v.r.Context(), "the page of an error failed", "err", rerr)
+		s.log.ErrorContext(ctx, "the page of an error failed", "err", rerr)
 	}
 }
 

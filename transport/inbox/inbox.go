@@ -38,10 +38,11 @@ type Server struct {
 	handler  http.Handler
 	failures *httpguard.Limiter // of codes that were not good, by address
 	boards   boards
+	figures  figures
+	streams  streams // live views, by session
 
-	ending   chan struct{} // closed when live views must end
-	endOnce  sync.Once
-	watching sync.WaitGroup // the live views
+	ending  chan struct{} // closed when live views must end
+	endOnce sync.Once
 }
 
 // New returns the inbox of a plane.
@@ -63,10 +64,14 @@ func (s *Server) Handler() http.Handler { return s.handler }
 
 // Shutdown ends the live views and waits for them, until ctx ends.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.endOnce.Do(func() { close(s.ending) })
+	s.endOnce.Do(func() {
+		s.streams.end()
+		close(s.ending)
+		s.boards.close()
+	})
 	done := make(chan struct{})
 	go func() {
-		s.watching.Wait()
+		s.streams.watching.Wait()
 		close(done)
 	}()
 	select {

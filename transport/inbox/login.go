@@ -3,10 +3,12 @@ package inbox
 import (
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/revuehq/revue"
+	"github.com/revuehq/revue/internal/httpguard"
 )
 
 // loginPage is what the page to sign in shows.
@@ -27,25 +29,19 @@ func (s *Server) showLogin(v *visit) error {
 // login trades a one-time code, or the token of a human, for a session.
 func (s *Server) login(v *visit) error {
 	next := localPath(v.r.PostForm.Get("next"))
-	address, _, err := net.SplitHostPort(v.r.RemoteAddr)
-	if err != nil {
-		address = v.r.RemoteAddr
-	}
 	tok, err := s.open(v, strings.TrimSpace(v.r.PostForm.Get("code")))
 	if err != nil {
 		if revue.CodeOf(err) != revue.CodeDenied {
 			return err
 		}
 		status, why := http.StatusForbidden, message(err)
-		if _, ok := s.failures.Allow(address); !ok { // one that is good is let in whatever others at its address have sent
+		if wait, ok := s.failures.Allow(addressOf(v.r)); !ok { // one that is good is let in whatever others at its address have sent
 			status, why = http.StatusTooManyRequests, "Too many codes from your address were not good. Wait a minute."
+			v.w.Header().Set("Retry-After", strconv.Itoa(int(wait.Seconds())+1))
 		}
 		return s.render(v, status, "login", page{Title: "Sign in", Data: loginPage{Next: next, Error: why}})
 	}
-	http.SetCookie(v.w, &http.Cookie{
-		Name: s.cookie(v.r), Value: tok.Secret, Path: "/", HttpOnly: true, Secure: s.secure(v.r),
-		SameSite: http.SameSiteLaxMode, Expires: tok.ExpiresAt,
-	})
+	s.setCookie(v, tok.Secret, tok.ExpiresAt, 0)
 	return v.redirect(next)
 }
 
@@ -73,11 +69,26 @@ func (s *Server) logout(v *visit) error {
 	if _, err := v.admin.RevokeToken(v.r.Context(), v.principal.TokenID); err != nil {
 		return err
 	}
-	http.SetCookie(v.w, &http.Cookie{
-		Name: s.cookie(v.r), Path: "/", HttpOnly: true, Secure: s.secure(v.r), SameSite: http.SameSiteLaxMode,
-		MaxAge: -1, Expires: time.Unix(1, 0),
+	s.setCookie(v, "", time.Unix(1, 0), -1)
+	return v.redirect("/login?done=signed-out")
+}
+
+// setCookie keeps the secret of a session in the browser: no script reads it, no other site sends it with a form, and over
+// TLS it never leaves by another way.
+func (s *Server) setCookie(v *visit, secret string, expires time.Time, maxAge int) {
+	http.SetCookie(v.w, &http.Cookie{ //nolint:gosec // without TLS, as on the machine itself, a Secure cookie would not come back
+		Name: s.cookie(v.r), Value: secret, Path: "/", HttpOnly: true, Secure: s.secure(v.r),
+		SameSite: http.SameSiteLaxMode, Expires: expires, MaxAge: maxAge,
 	})
-	return v.redirect("/login")
+}
+
+// addressOf is whose codes are counted together: all of an IPv6 network of 64 bits is one caller.
+func addressOf(r *http.Request) string {
+	host := httpguard.RemoteHost(r)
+	if ip := net.ParseIP(host); ip != nil && ip.To4() == nil {
+		return ip.Mask(net.CIDRMask(64, 128)).String()
+	}
+	return host
 }
 
 // localPath is where to go after signing in: a page of this server, whatever a link said.

@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
-	"mime"
 	"net/http"
 	"path"
 	"strings"
 	"time"
+
+	"github.com/revuehq/revue/internal/httpguard"
+	"github.com/revuehq/revue/internal/term"
 )
 
 //go:embed all:templates static
@@ -22,8 +24,15 @@ var files embed.FS
 type page struct {
 	Title   string
 	Nav     string // which entry of the navigation is the current one: inbox, history, memory, overview, settings
-	Open    int    // how many lots wait
+	Open    int    // how many lots wait; render fills it in
+	More    bool   // there are more than that
+	Live    bool   // the page is kept current; render fills it in
+	Seq     int64  // the event that the page reflects at least; as well
+	Opened  int64  // the event that opened the newest lot; as well
+	Session string // tells sessions apart, and nothing else of them; as well
+	Still   bool   // what is in main is not replaced when something happens
 	Done    string // what was done just now
+	List    *list  // what waits, shown beside the content where there is room
 	Signed  bool   // somebody is signed in
 	Name    string // who
 	Where   string // the workspace
@@ -54,7 +63,7 @@ func newPages() *pages {
 		body, err := files.ReadFile("static/" + f.Name())
 		must(err)
 		sum := sha256.Sum256(body)
-		p.assets[f.Name()] = asset{body, mime.TypeByExtension(path.Ext(f.Name())), hex.EncodeToString(sum[:8])}
+		p.assets[f.Name()] = asset{body, kindOf(f.Name()), hex.EncodeToString(sum[:8])}
 	}
 	// A page is a file of its own; what begins with "_" is shared by all.
 	shared := template.New("").Funcs(p.funcs())
@@ -78,6 +87,22 @@ func newPages() *pages {
 	return p
 }
 
+// kindOf is the media type of a file, whatever the machine says of it.
+func kindOf(name string) string {
+	switch path.Ext(name) {
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	case ".webmanifest":
+		return "application/manifest+json"
+	default:
+		return "text/plain; charset=utf-8"
+	}
+}
+
 func must(err error) {
 	if err != nil {
 		panic(err)
@@ -94,15 +119,21 @@ func (p *pages) funcs() template.FuncMap {
 			}
 			return "/static/" + name + "?v=" + a.sum, nil
 		},
-		"line": line,
-		"ago":  ago,
-		"time": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
-		"iso":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"line":  line,
+		"lines": block, "markdown": newMarkdown().html, "size": size, "share": share, "since": since,
+		"ago":   ago,
+		"kind":  kindName,
+		"short": func(s string) template.HTML { return line(upTo(s, maxName)) },
+		"plain": func(s string) string { return term.Line(s, maxName) },
+		"left":  left,
+		"time":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
+		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	}
 }
 
 // static serves the files of the pages. Their addresses name what is in them, so browsers keep them.
 func (p *pages) static(w http.ResponseWriter, r *http.Request) {
+	httpguard.SetRoute(r, r.Pattern)
 	a, ok := p.assets[r.PathValue("name")]
 	if !ok {
 		http.NotFound(w, r)
@@ -125,12 +156,40 @@ func (s *Server) render(v *visit, status int, name string, pg page) error {
 	}
 	pg.Signed, pg.Name, pg.Where, pg.CSRF = v.reviewer != nil, v.human.Name, v.human.Workspace, v.csrf
 	pg.Version, pg.Now = s.opts.Version, time.Now()
+	if v.board != nil {
+		pg.Open, pg.More, pg.Seq = len(v.board.lots), v.board.more, int64(v.board.seq)
+		if n := len(v.board.lots); n > 0 {
+			pg.Opened = int64(v.board.lots[n-1].Seq)
+		}
+		pg.Live, pg.Session = status == http.StatusOK, sessionMark(v.secret)
+	}
+	if pg.Done == "" && v.r.Method == http.MethodGet {
+		pg.Done = doneSentence(v.r.URL.Query().Get("done"))
+	}
 	var b bytes.Buffer
 	if err := t.Execute(&b, pg); err != nil {
 		return fmt.Errorf("render %s: %w", name, err)
 	}
-	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	v.w.WriteHeader(status)
-	_, err := v.w.Write(b.Bytes())
-	return err
+	_ = httpguard.Send(v.w, v.r, status, "text/html; charset=utf-8", b.Bytes()) // the browser may be gone
+	return nil
+}
+
+// doneSentence says what was done, by the word that the address has for it; "" for any other.
+func doneSentence(word string) string {
+	switch word {
+	case "signed-out":
+		return "You are signed out."
+	case "answered":
+		return "Answered: the agents that wait get it now."
+	case "approved":
+		return "Approved: the agent goes on."
+	case "declined":
+		return "Declined: the agent is told."
+	case "dismissed":
+		return "Dismissed without an answer."
+	case "reopened":
+		return "Open again."
+	default:
+		return ""
+	}
 }

@@ -1,7 +1,9 @@
 package inbox
 
 import (
+	"context"
 	"net/http"
+	"path"
 	"strings"
 
 	"github.com/revuehq/revue/internal/httpguard"
@@ -12,6 +14,7 @@ import (
 type route struct {
 	pattern string // as of http.ServeMux
 	open    bool   // without a session
+	bare    bool   // not a page: nothing of what waits is shown around it
 	handle  func(*Server, *visit) error
 }
 
@@ -23,22 +26,52 @@ func routes() []route {
 		{pattern: "POST /logout", handle: (*Server).logout},
 
 		{pattern: "GET /{$}", handle: (*Server).showInbox},
+		{pattern: "GET /lots/answer", handle: (*Server).showTogether},
+		{pattern: "POST /lots/answer", handle: (*Server).answerTogether},
+		{pattern: "GET /lots/answered", handle: (*Server).showAnswered},
+		{pattern: "GET /lots/{id}", handle: (*Server).showCard},
+		{pattern: "POST /lots/{id}/answer", handle: (*Server).answerLot},
+		{pattern: "POST /lots/{id}/dismiss", handle: (*Server).dismissLot},
+		{pattern: "POST /lots/{id}/reopen", handle: (*Server).reopenLot},
+		{pattern: "GET /history", handle: (*Server).showHistory},
+		{pattern: "GET /live", bare: true, handle: (*Server).live},
+
+		{pattern: "GET /memory", handle: (*Server).showMemory},
+		{pattern: "GET /memory/notes", handle: (*Server).showNotes},
+		{pattern: "POST /memory/notes/{id}/remove", handle: (*Server).removeNote},
+		{pattern: "GET /decisions/{id}", handle: (*Server).showDecision},
+		{pattern: "POST /decisions/{id}/correct", handle: (*Server).correctDecision},
+		{pattern: "POST /decisions/{id}/undo", handle: (*Server).undoCorrection},
+		{pattern: "POST /decisions/{id}/purge", handle: (*Server).purgeDecision},
+		{pattern: "GET /receipts/{id}", bare: true, handle: (*Server).sendReceipt},
+
+		{pattern: "GET /overview", handle: (*Server).showOverview},
+
+		{pattern: "GET /settings", handle: (*Server).showSettings},
+		{pattern: "GET /settings/connect", handle: (*Server).showConnect},
+		{pattern: "POST /settings/tokens", handle: (*Server).makeToken},
+		{pattern: "POST /settings/tokens/{id}/revoke", handle: (*Server).revokeToken},
+		{pattern: "POST /settings/members/{id}/remove", handle: (*Server).removeMember},
+		{pattern: "POST /settings/streams", handle: (*Server).setStream},
 	}
 }
 
 func (s *Server) routed() http.Handler {
 	mux := http.NewServeMux()
 	for _, rt := range routes() {
-		mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, rt) })
+		mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(r.Context(), w, r, rt) })
 	}
 	mux.HandleFunc("GET /static/{name...}", s.pages.static)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.serve(w, r, route{open: true, handle: func(*Server, *visit) error { return errNoPage() }})
+	mux.HandleFunc("GET /favicon.svg", favicon)
+	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/favicon.svg", http.StatusFound)
 	})
+	none := route{open: true, handle: func(*Server, *visit) error { return errNoPage() }}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.serve(r.Context(), w, r, none) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secure(w.Header())
-		if strings.Contains(r.URL.Path, "//") { // the mux would answer with a redirect that repeats it
-			s.serve(w, r, route{open: true, handle: func(*Server, *visit) error { return errNoPage() }})
+		if path.Clean(r.URL.Path) != strings.TrimSuffix(r.URL.Path, "/") && r.URL.Path != "/" { // the mux would answer with a redirect that repeats it
+			s.serve(r.Context(), w, r, none)
 			return
 		}
 		mux.ServeHTTP(w, r)
@@ -51,17 +84,21 @@ func secure(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; manifest-src 'self'")
 	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
 	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin") // without any, browsers hide the origin of forms too
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
 // serve authenticates a request and handles it.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt route) {
+func (s *Server) serve(ctx context.Context, w http.ResponseWriter, r *http.Request, rt route) {
 	httpguard.SetRoute(r, r.Pattern)
 	v := &visit{w: w, r: r}
-	err := s.admit(v, rt.open)
+	err := s.admit(ctx, v, rt)
 	if err == nil {
 		err = rt.handle(s, v)
 	}
 	if err != nil {
-		s.fail(v, err)
+		s.fail(ctx, v, err)
 	}
 }

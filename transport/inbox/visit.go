@@ -1,8 +1,11 @@
 package inbox
 
 import (
+	"context"
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/base64"
 	"net/http"
 	"net/url"
@@ -21,6 +24,11 @@ type visit struct {
 	reviewer  revue.Reviewer // nil where nobody is signed in
 	admin     revue.Admin    // as well
 	csrf      string         // the token that forms of this session carry
+	secret    string         // of the session
+
+	// board is what waited when the request came: what a page reads itself is as new or newer. Nil where nobody is signed
+	// in, for forms, and for routes that show no page.
+	board *snapshot
 }
 
 // maxForm bounds the body of a form, in bytes: a note and a text of the longest kind, percent-encoded.
@@ -45,7 +53,7 @@ func (s *Server) cookie(r *http.Request) string {
 }
 
 // admit finds out who makes a request, and refuses one that may not be made.
-func (s *Server) admit(v *visit, open bool) error {
+func (s *Server) admit(ctx context.Context, v *visit, rt route) error {
 	if v.r.Method == http.MethodPost {
 		v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
 		if err := v.r.ParseForm(); err != nil {
@@ -55,25 +63,32 @@ func (s *Server) admit(v *visit, open bool) error {
 			return &revue.Error{Code: revue.CodeDenied, Message: "this form was sent from another site; open the inbox and try again"}
 		}
 	}
-	if err := s.session(v); err != nil || v.reviewer != nil {
-		if err == nil && !open && v.r.Method == http.MethodPost && !hmac.Equal([]byte(v.r.PostForm.Get("csrf")), []byte(v.csrf)) {
-			return &revue.Error{Code: revue.CodeDenied, Message: "this form is of another session; load the page again and try again"}
-		}
+	if err := s.session(ctx, v); err != nil {
 		return err
 	}
-	if !open {
+	switch {
+	case v.reviewer == nil && rt.open:
+		return nil
+	case v.reviewer == nil:
 		return errSignIn{}
+	case v.r.Method == http.MethodPost && !rt.open && !formTokenOf(v.secret, v.r.PostForm.Get("csrf")):
+		return &revue.Error{Code: revue.CodeDenied, Message: "this form is of another session; load the page again and try again"}
+	case v.r.Method != http.MethodPost && !rt.bare:
+		board, err := s.boards.current(ctx, v.human.Workspace, v.reviewer)
+		v.board = board
+		return err
+	default:
+		return nil
 	}
-	return nil
 }
 
 // session resolves the session of a request. None, or one that has ended, is no error.
-func (s *Server) session(v *visit) error {
+func (s *Server) session(ctx context.Context, v *visit) error {
 	c, err := v.r.Cookie(s.cookie(v.r))
 	if err != nil {
 		return nil //nolint:nilerr // no cookie: nobody is signed in
 	}
-	p, err := s.sessions.Session(v.r.Context(), c.Value)
+	p, err := s.sessions.Session(ctx, c.Value)
 	if revue.CodeOf(err) == revue.CodeDenied {
 		return nil
 	}
@@ -83,15 +98,43 @@ func (s *Server) session(v *visit) error {
 	v.principal, v.human = p, *p.Human
 	v.human.Via = "web"
 	v.reviewer, v.admin = s.plane.Reviewer(v.human), s.plane.Admin(v.human)
-	v.csrf = formToken(c.Value)
+	v.secret, v.csrf = c.Value, formToken(c.Value)
 	return nil
 }
 
-// formToken is what the forms of a session carry: nobody can make it who has not the secret, and it does not tell it.
-func formToken(secret string) string {
+// derived is what only the holder of a session's secret can make of it, and does not tell it.
+func derived(secret, purpose string) []byte {
 	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write([]byte("revue inbox form"))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	mac.Write([]byte("revue inbox " + purpose))
+	return mac.Sum(nil)
+}
+
+func formKey(secret string) []byte { return derived(secret, "form") }
+
+// sessionMark tells the tabs of one session from those of another.
+func sessionMark(secret string) string {
+	return base64.RawURLEncoding.EncodeToString(derived(secret, "tabs")[:9])
+}
+
+// formToken is what the forms of a session carry. It is another one in each page, so that the size of a compressed page
+// tells nothing of it.
+func formToken(secret string) string {
+	key := formKey(secret)
+	b := make([]byte, 2*len(key))
+	_, _ = rand.Read(b[:len(key)]) // never fails
+	subtle.XORBytes(b[len(key):], b[:len(key)], key)
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// formTokenOf reports whether a token is one of the session's.
+func formTokenOf(secret, token string) bool {
+	key := formKey(secret)
+	b, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil || len(b) != 2*len(key) {
+		return false
+	}
+	subtle.XORBytes(b[len(key):], b[len(key):], b[:len(key)])
+	return hmac.Equal(b[len(key):], key)
 }
 
 // sameOrigin reports whether a form comes from a page of this server, by what browsers say of it. One that says nothing is

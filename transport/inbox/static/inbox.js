@@ -1,9 +1,32 @@
-// The inbox works without this file. It adds the keyboard, live views and the code of a one-time link.
+// The inbox works without this file. It adds the keyboard, live views, notifications and the code of a one-time link.
 
-const login = document.getElementById("login");
-if (login && location.hash.startsWith("#code=")) {
-  const code = decodeURIComponent(location.hash.slice("#code=".length));
+import * as card from "./card.js";
+import * as copy from "./copy.js";
+import { keys } from "./keys.js";
+import { follow } from "./live.js";
+
+// signIn takes the code of a one-time link out of the address, and sends it.
+function signIn() {
+  const login = document.getElementById("login");
+  if (!login || !location.hash.startsWith("#code=")) return;
+  let code = location.hash.slice("#code=".length);
+  try {
+    code = decodeURIComponent(code);
+  } catch {
+    // It is sent as it is, and refused.
+  }
   history.replaceState(null, "", location.pathname + location.search);
   login.elements.code.value = code;
   login.requestSubmit();
+}
+
+signIn();
+window.addEventListener("hashchange", signIn); // a link that is opened where the page is already
+
+if (document.getElementById("rail")) {
+  const init = () => [card, copy].forEach((part) => part.init(document.getElementById("main")));
+  init();
+  document.addEventListener("revue:shown", init); // live.js has put a newer page in place
+  keys();
+  follow();
 }
