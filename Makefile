@@ -40,6 +40,9 @@ fmt: $(GOFUMPT) ## format the Go code
 lint: $(GOLANGCI_LINT) ## run the linters of .golangci.yml
 	$(GOLANGCI_LINT) config verify
 	$(GOLANGCI_LINT) run ./...
+	@echo "-- the module bench"
+	@# Its own run, since it is a module of its own. That most exclusions have nothing to do there is no news.
+	cd bench && $(GOLANGCI_LINT) run --build-tags sqlite_fts5 ./... 2> >(grep -v runner/exclusion_rules >&2)
 
 .PHONY: test
 test: ## run all tests; ends with what was skipped, and why
@@ -61,6 +64,13 @@ bench: $(BENCHSTAT) ## run the benchmarks (BENCH=regexp, BENCHCOUNT=n) and tabul
 	@mkdir -p dist
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(BENCHCOUNT) -timeout 60m $(PKG) | tee dist/bench.txt
 	$(BENCHSTAT) dist/bench.txt
+
+# how many decisions, and flags of your own: make bench-memory SIZES=10000 BENCHFLAGS='-engines revue'
+SIZES ?= 10000,100000,1000000
+BENCHFLAGS ?=
+.PHONY: bench-memory
+bench-memory: ## compare lookups in the memory with bleve and SQLite's FTS5 (needs a C compiler)
+	cd bench && go test -tags sqlite_fts5 -run '^TestCompare$$' -count=1 -v -timeout 60m -sizes $(SIZES) $(BENCHFLAGS)
 
 # flags of your own: make eval EVALFLAGS='-seed 2 -data DIR'
 EVALFLAGS ?=
@@ -92,8 +102,10 @@ verify: $(GOFUMPT) ## check that what is generated, tidied and formatted is comm
 	@echo "-- go.mod and go.sum are tidy"
 	go mod tidy -diff
 	go mod verify
+	cd bench && go mod tidy -diff && go mod verify
 	@echo "-- go vet"
 	go vet ./...
+	cd bench && go vet -tags sqlite_fts5 ./...
 	@echo "-- formatted"
 	@unformatted=$$($(GOFUMPT) -l .); if [ -n "$$unformatted" ]; then echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; fi
 	@echo "-- go generate changes nothing"

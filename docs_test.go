@@ -189,6 +189,27 @@ func TestDocsCommands(t *testing.T) {
 	}
 }
 
+// TestDocsTests checks that the tests which documents name exist.
+func TestDocsTests(t *testing.T) {
+	have := map[string]bool{}
+	for _, name := range treeFiles(t) {
+		if strings.HasSuffix(name, "_test.go") {
+			text, err := os.ReadFile(name)
+			require.NoError(t, err)
+			for _, m := range regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`).FindAllStringSubmatch(string(text), -1) {
+				have[m[1]] = true
+			}
+		}
+	}
+	for name, list := range commands(t) {
+		for _, c := range list {
+			if test := regexp.MustCompile(`^(?:Test|Fuzz)[A-Z]\w*`).FindString(c); test != "" && !have[test] {
+				t.Errorf("%s names %s, and there is no such test", name, c)
+			}
+		}
+	}
+}
+
 // TestDocsProgram checks that the commands and flags of revue that documents name exist.
 func TestDocsProgram(t *testing.T) {
 	if testing.Short() {

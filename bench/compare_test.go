@@ -70,16 +70,20 @@ func corpus(n int) []string {
 }
 
 func TestCompare(t *testing.T) {
+	var table strings.Builder
+	table.WriteString("| decisions | engine | p50 | p95 | p99 | build | bytes a decision |\n|--:|---|--:|--:|--:|--:|--:|\n")
 	for size := range strings.SplitSeq(*sizes, ",") {
 		n, err := strconv.Atoi(size)
 		if err != nil || n < 1 {
 			t.Fatalf("-sizes: %q is no number of decisions", size)
 		}
-		t.Run(size, func(t *testing.T) { compare(t, n) })
+		t.Run(size, func(t *testing.T) { table.WriteString(compare(t, n)) })
 	}
+	fmt.Print("\n" + table.String() + "\n")
 }
 
-func compare(t *testing.T, n int) {
+// compare returns the rows of the table for so many decisions.
+func compare(t *testing.T, n int) string {
 	t.Helper()
 	questions := corpus(n)
 	var all []engine
@@ -120,6 +124,7 @@ func compare(t *testing.T, n int) {
 			}
 		}
 	}
+	var rows strings.Builder
 	for j, e := range all {
 		slices.Sort(took[j])
 		at := func(share float64) time.Duration { return took[j][int(share*float64(len(took[j])-1))] }
@@ -127,9 +132,10 @@ func compare(t *testing.T, n int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%9d decisions  %-6s p50 %8.3f ms  p95 %8.3f ms  p99 %8.3f ms  build %7.2f s  %4d bytes a decision",
+		fmt.Fprintf(&rows, "| %d | %s | %.3f ms | %.3f ms | %.3f ms | %.2f s | %d |\n",
 			n, e.name, ms(at(0.5)), ms(at(0.95)), ms(at(0.99)), built[j].Seconds(), bytes/int64(n))
 	}
+	return rows.String()
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
@@ -246,24 +252,13 @@ func fts5Engine(t *testing.T, questions []string) engine {
 	if _, err := db.ExecContext(t.Context(), `CREATE VIRTUAL TABLE q USING fts5(question, content='', tokenize='porter unicode61')`); err != nil {
 		t.Fatalf("%v: run with -tags sqlite_fts5", err)
 	}
-	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
+	if err := fill(t.Context(), db, questions); err != nil {
 		t.Fatal(err)
 	}
-	insert, err := tx.PrepareContext(t.Context(), `INSERT INTO q(rowid, question) VALUES (?, ?)`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, q := range questions {
-		if _, err := insert.ExecContext(t.Context(), i+1, q); err != nil {
+	for _, tidy := range []string{`INSERT INTO q(q) VALUES ('optimize')`, `PRAGMA wal_checkpoint(TRUNCATE)`} {
+		if _, err := db.ExecContext(t.Context(), tidy); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := errors.Join(insert.Close(), tx.Commit()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.ExecContext(t.Context(), `INSERT INTO q(q) VALUES ('optimize')`); err != nil {
-		t.Fatal(err)
 	}
 	search, err := db.PrepareContext(t.Context(), `SELECT rowid FROM q WHERE q MATCH ? ORDER BY rank LIMIT 10`)
 	if err != nil {
@@ -282,6 +277,26 @@ func fts5Engine(t *testing.T, questions []string) engine {
 		return n, rows.Err()
 	}
 	return engine{"fts5", find, func() (int64, error) { return folderSize(filepath.Dir(path)) }, db.Close}
+}
+
+// fill writes the questions to the table of FTS5.
+func fill(ctx context.Context, db *sql.DB, questions []string) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // does nothing after the commit
+	insert, err := tx.PrepareContext(ctx, `INSERT INTO q(rowid, question) VALUES (?, ?)`)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = insert.Close() }()
+	for i, q := range questions {
+		if _, err := insert.ExecContext(ctx, i+1, q); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
 }
 
 // anyWord is the FTS5 query for any of the telling words of a question. Those that the other engines leave out are

@@ -10,7 +10,12 @@
 // production, with and without) look more alike to every such measure than two honest wordings of one
 // question. Two questions are the same when their ordered canonical tokens are equal ([Canonical]) and none has "a"
 // where the other has "the", or when a human has accepted the one as another wording of the other (an alias). Each
-// alias makes the memory find more, and none of them is a guess.
+// alias makes the memory find more, and none of them is a guess; one that was taken back ([revue.Decision.Accepted]) counts
+// no more. The canonical form has a version, [CanonicalVersion], and golden vectors in testdata.
+//
+// A question that meets an open card gets one of three verdicts from [Memory.Same]: same joins it silently, likely joins it
+// as a wording that the human sees, and related is linked and never joined. What was measured of all this is in
+// docs/matching.md, and "make eval" measures it again.
 //
 // # When an answer may be applied
 //
@@ -86,5 +91,6 @@
 // head of the journal go on.
 //
 // A decision of a short question takes about 300 bytes, all that is told of it included. Indexes that nobody uses are
-// dropped, and so are the least used ones where all take too much: see [Options].
+// dropped, and so are the least used ones where all take too much: see [Options]. A recall compares in full the newest 200
+// decisions on the question, and the 20 most relevant others or twice Query.Limit, so its cost grows slowly with the store.
 package memory

@@ -115,6 +115,9 @@ func (r *reading) guard() {
 		if (relativeWord(w, prev, next, content) || relativePhrase(words, i) || r.relativeNoun(words, i) || r.relativePerson(words, i) || moment(words, i)) && (!capitals(r.toks[i].s) || pointing(w)) {
 			if r.relative == "" {
 				r.relative = w
+				if w == "at" { // of "at noon" it would say little to the human
+					r.relative += " " + next
+				}
 			}
 			continue
 		}

@@ -127,6 +127,7 @@ func TestGuidance(t *testing.T) {
 	add("next", "Which billing endpoint comes next?", "", nil, nil, "both say 'next'")
 	add("proposed", "Should the proposed invoice schema be accepted?", "", nil, nil, "'proposed' may mean another thing")
 	add("Friday", "Should billing be deployed on Friday?", "", nil, nil, "'friday' may mean another thing")
+	add("at noon", "Should billing be deployed at noon?", "", nil, nil, "'at noon' may mean another thing")
 	add("old", "Should the old billing cluster be drained?", "", nil, nil, "'old' may mean another thing")
 	add("how long shall we", "How long shall we keep access logs?", "", nil, nil, "")
 	add("it", "Should it use Postgres?", "", nil, nil, "both say 'it'")

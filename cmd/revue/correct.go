@@ -29,10 +29,14 @@ func (a *app) correctCmd() *cobra.Command {
   ask_next_time    ask the human the next time, with this shown
   expires_after    end it at WHEN: 36h, 30d, 2027-01-31 or 2027-01-31T12:00:00Z
 
-A date is its beginning in UTC. --undo takes an earlier correction back; "revue why" lists them.`,
+A date is its beginning in UTC.
+
+--undo ID takes back an earlier correction (cor_…), or another wording that was accepted for the
+decision (als_…): that wording is then asked anew. "revue why" lists both with their ids.`,
 		Example: `  revue correct dec_81ab… wrong --note "we moved off it"
   revue correct dec_81ab… expires_after 30d
-  revue correct dec_81ab… --undo cor_77…`,
+  revue correct dec_81ab… --undo cor_77…
+  revue correct dec_81ab… --undo als_05…`,
 		Args: takes(1, 3),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) != 1 {
@@ -67,7 +71,7 @@ A date is its beginning in UTC. --undo takes an earlier correction back; "revue 
 		}),
 	}
 	f := cmd.Flags()
-	f.StringVar(&undo, "undo", "", "take back this correction, or the other wording of this id, instead of making one")
+	f.StringVar(&undo, "undo", "", "take back the correction or the other wording of this id, instead of making a correction")
 	f.StringVar(&note, "note", "", "say why")
 	f.BoolVar(&asJSON, "json", false, "write the decision as JSON")
 	return cmd
@@ -86,7 +90,7 @@ func correction(args []string, undo string, undoing bool) (revue.Correction, err
 	c := revue.Correction{DecisionID: args[0], Undoes: undo}
 	switch {
 	case undoing && len(args) > 1:
-		return c, misuse("--undo takes a correction back: leave out the verb")
+		return c, misuse("--undo takes a correction or a wording back: leave out the verb")
 	case undoing && undo == "":
 		return c, misuse("--undo: say which correction or wording; \"revue why " + args[0] + "\" lists them")
 	case undoing:

@@ -111,6 +111,9 @@ func (a *app) explain(out *printer, e revue.Explanation) {
 	}
 	if e.Live {
 		out.own("  correct it: revue correct %s wrong|too_broad|only_this_repo|ask_next_time|expires_after WHEN%s\n", term.Line(d.ID, 0), a.flags())
+		if slices.ContainsFunc(d.Accepted(), func(al revue.Alias) bool { return al.ID != "" }) {
+			out.own("  take a wording back: revue correct %s --undo als_…%s\n", term.Line(d.ID, 0), a.flags())
+		}
 	}
 }
 

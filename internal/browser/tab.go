@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -40,6 +39,11 @@ type Tab struct {
 	profile *Profile
 	ctx     context.Context //nolint:containedctx // chromedp knows a tab by its context
 	dialogs chan struct{}
+
+	look struct {
+		width, height int
+		dark          bool
+	}
 
 	mu       sync.Mutex
 	faults   []string
@@ -141,6 +145,7 @@ func (t *Tab) Look(width, height int, dark bool) {
 		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: motion},
 	}})
 	t.must("set the preferences", err)
+	t.look.width, t.look.height, t.look.dark = width, height, dark
 }
 
 // Open goes to a path of the profile's origin and waits until the page has loaded.
@@ -453,21 +458,15 @@ func (t *Tab) BeforePages(js string) {
 // tallest is how much of a long page a picture shows, in CSS pixels.
 const tallest = 6000
 
-// Picture returns a PNG of the whole page, or of as much as is sensible, after everything has come to rest.
+// Picture returns a PNG of the whole page, or of as much as is sensible, on a screen that is as high, after everything has
+// come to rest.
 func (t *Tab) Picture() []byte {
 	t.tb.Helper()
-	type box struct{ W, H float64 }
-	b := Eval[box](t, `document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(
-		{W: document.documentElement.clientWidth, H: Math.max(innerHeight, document.documentElement.scrollHeight)})))))`)
-	ctx, cancel := t.patient()
-	defer cancel()
-	out, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{
-		Format: page.CaptureScreenshotFormatPng, CaptureBeyondViewport: new(true),
-		Clip: &page.Viewport{Width: b.W, Height: min(b.H, tallest), Scale: 1},
-	})
-	t.must("take a picture", err)
-	if len(out.Data) == 0 {
-		t.must("take a picture", errors.New("it is empty"))
+	look := t.look
+	if tall := Eval[int](t, "document.documentElement.scrollHeight"); tall > look.height {
+		t.Look(look.width, min(tall, tallest), look.dark)
+		defer t.Look(look.width, look.height, look.dark)
 	}
-	return out.Data
+	Eval[bool](t, "document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true)))))")
+	return t.Screen()
 }

@@ -57,8 +57,8 @@ func history() []settled {
 		{
 			ago: 68 * day, agent: claude, repo: repoAPI, by: "Ada", took: 4 * time.Minute,
 			ask: revue.Ask{
-				Question: "Which HTTP status should the orders API return for a cancelled order?", Stream: "api",
-				Options: choice("410: clients stop asking for it", "404: it cannot be told from one that never was"), Recommendation: "410", Concepts: []string{"orders", "http"},
+				Question: "Which HTTP status should a cancelled invoice return?", Stream: "api",
+				Options: choice("410: clients stop asking for it", "404: it cannot be told from one that never was"), Recommendation: "410", Concepts: []string{"invoices", "http"},
 			},
 			answer: revue.Answer{Value: "410", Note: "Say in the body when it was cancelled."}, joined: []string{cursor}, reusedBy: []string{codex, gemini, cursor},
 		},
@@ -109,6 +109,18 @@ func history() []settled {
 				Options: choice("yes: up to three times with back-off", "no: show the error and a button"), Recommendation: "yes", Concepts: []string{"retries", "http"},
 			},
 			answer: revue.Answer{Value: "yes"}, joined: []string{claude, gemini}, reusedBy: []string{claude},
+		},
+		{
+			ago: 23 * day, agent: codex, repo: repoAPI, by: "Ada", took: 11 * time.Minute,
+			ask: revue.Ask{
+				Question: "Which pagination should we use for the invoices API?", Stream: "api", Recommendation: "cursor",
+				Options: []revue.Option{
+					{Value: "cursor", Label: "Cursor", Consequence: "Stable while invoices arrive."},
+					{Value: "offset", Label: "Offset and limit", Consequence: "Simple links."},
+				},
+				Concepts: []string{"invoices", "pagination"},
+			},
+			answer: revue.Answer{Value: "cursor"}, reusedBy: []string{claude},
 		},
 		{
 			ago: 19 * day, agent: gemini, repo: repoData, by: "Mei", took: 52 * time.Minute,
@@ -210,7 +222,7 @@ type demo struct {
 // newDemo starts a plane where a realistic team is at work.
 func newDemo(tb testing.TB) *demo {
 	tb.Helper()
-	d := &demo{plane: newPlane(tb)}
+	d := &demo{plane: newPlaneAt(tb, 76*day)}
 	d.seed()
 	return d
 }
@@ -380,6 +392,7 @@ func TestDemo(t *testing.T) {
 	}
 	require.Len(t, ids, 4)
 	require.NotEmpty(t, d.retry.Pinned, "a precedent that is alike")
+	require.Equal(t, "Which pagination should we use for the invoices API?", d.pagination.Pinned[0].Question)
 	page, err := d.reviewer("Ada").Decisions(t.Context(), revue.DecisionFilter{})
 	require.NoError(t, err)
 	require.Len(t, page.Items, len(history()))

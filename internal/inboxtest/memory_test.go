@@ -76,10 +76,10 @@ func TestSearchMemory(t *testing.T) {
 // TestWhy reads the story of a decision.
 func TestWhy(t *testing.T) {
 	bothWays(t, func(t *testing.T, d *demo, tab *browser.Tab) {
-		dec := d.decided("HTTP status should the orders API return")
+		dec := d.decided("Which HTTP status")
 		tab.Open("/decisions/" + dec.ID)
 		text := tab.Text("main")
-		for _, want := range []string{dec.Question, "410", "Say in the body when it was cancelled.", "Decided by", "Ada", repoAPI, "clients stop asking for it", "orders", dec.ID} {
+		for _, want := range []string{dec.Question, "410", "Say in the body when it was cancelled.", "Decided by", "Ada", repoAPI, "clients stop asking for it", "invoices", dec.ID} {
 			require.Contains(t, text, want)
 		}
 		why := d.why(dec.ID)

@@ -77,9 +77,9 @@ func sights() []sight {
 		at("memory", fixed("/memory")),
 		at("memory-search", fixed("/memory?q=Should+the+web+client+retry+failed+writes+automatically%3F&repo="+repoAPI)),
 		{"decision", func(d *demo, tab *browser.Tab) {
-			dec := d.decided("HTTP status should the orders API return")
+			dec := d.decided("Which HTTP status")
 			if len(dec.Corrections) == 0 {
-				for _, c := range []revue.Correction{{Verb: revue.VerbTooBroad, Note: "Only for orders, not for invoices."}, {Verb: revue.VerbExpiresAfter, After: 90 * day}} {
+				for _, c := range []revue.Correction{{Verb: revue.VerbTooBroad, Note: "Only for invoices, not for orders."}, {Verb: revue.VerbExpiresAfter, After: 90 * day}} {
 					c.DecisionID = dec.ID
 					_, err := d.reviewer("Bo").Correct(d.tb.Context(), c)
 					require.NoError(d.tb, err)
@@ -199,9 +199,9 @@ func TestFocusIsVisible(t *testing.T) {
 					break // around
 				}
 				stop := browser.Eval[struct{ What, Wrong string }](tab, `(() => {
-					const e = document.activeElement, s = getComputedStyle(e), r = e.getBoundingClientRect();
+					const e = document.activeElement, r = e.getBoundingClientRect();
 					const what = e.outerHTML.slice(0, 120);
-					const marked = s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 2 || s.boxShadow !== "none";
+					const marked = [e, ...(e.labels ?? [])].map((x) => getComputedStyle(x)).some((s) => s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 2 || s.boxShadow !== "none");
 					const inside = r.bottom > 0 && r.top < innerHeight && r.right > 0 && r.left < innerWidth;
 					return {What: what, Wrong: [marked || "it is not marked", inside || "it is not on screen"].filter((x) => x !== true).join(", ")};
 				})()`)
@@ -251,7 +251,9 @@ var pictures = flag.String("pictures", "", "the folder for the pictures of the d
 // TestPictures takes the pictures of the documents from a running revue.
 func TestPictures(t *testing.T) {
 	prog := build(t)
-	d := &demo{plane: prog.beside(&clock{})}
+	past := &clock{}
+	past.set(76 * day)
+	d := &demo{plane: prog.beside(past)}
 	_, err := d.admin("Ada").CreateWorkspace(t.Context(), workspace)
 	require.NoError(t, err)
 	d.seed()

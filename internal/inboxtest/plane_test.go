@@ -64,9 +64,15 @@ type plane struct {
 // newPlane starts a plane on an empty store, which ends with the test.
 func newPlane(tb testing.TB) *plane {
 	tb.Helper()
+	return newPlaneAt(tb, 0)
+}
+
+// newPlaneAt starts a plane that has yet to live through so much time.
+func newPlaneAt(tb testing.TB, ago time.Duration) *plane {
+	tb.Helper()
 	c := &clock{}
-	store := memstore.New(&memstore.Options{Now: c.now})
-	return startPlane(tb, store, c)
+	c.set(ago)
+	return startPlane(tb, memstore.New(&memstore.Options{Now: c.now}), c)
 }
 
 func startPlane(tb testing.TB, store revue.Store, c *clock) *plane {

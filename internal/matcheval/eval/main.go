@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -38,6 +39,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	seeds := flags.Int("seeds", 0, "also play the month of two mixes with so many seeds, from this one on")
 	wrong := flags.Bool("wrong", false, "name up to 20 mistakes of each kind")
 	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil // it has been printed
+		}
 		return err
 	}
 	f, err := os.Open(*gold)

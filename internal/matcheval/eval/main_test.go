@@ -23,6 +23,7 @@ func TestRun(t *testing.T) {
 
 	require.Error(t, run(t.Context(), []string{"-gold", file + ".not"}, &out))
 	require.Error(t, run(t.Context(), []string{"-nothing"}, &out))
+	require.NoError(t, run(t.Context(), []string{"-h"}, &out))
 	require.NoError(t, os.WriteFile(file, []byte("= before any question\n"), 0o600))
 	require.ErrorContains(t, run(t.Context(), []string{"-gold", file}, &out), "line 1")
 }
