@@ -330,7 +330,7 @@ func (a *admin) RevokeToken(ctx context.Context, id string) (Token, error) {
 // revokeUnder revokes the sessions that stand under a token. They open nothing from when it ended; where this is cut
 // short, revoking it again completes it.
 func (a *admin) revokeUnder(ctx context.Context, tok Token) error {
-	if tok.Kind != TokenHuman || tok.Member != "" {
+	if tok.Kind != TokenHuman {
 		return nil
 	}
 	var under []string
@@ -384,7 +384,7 @@ func (d *Desk) Authenticate(ctx context.Context, bearer string) (Principal, erro
 	p := Principal{TokenID: tok.ID, Kind: tok.Kind, Workspace: tok.Workspace, ExpiresAt: tok.ExpiresAt}
 	name := tok.name()
 	if tok.Kind == TokenHuman {
-		p.Human = &Human{Workspace: tok.Workspace, ID: cmp.Or(tok.Member, tok.ID), Name: cmp.Or(tok.Owner, name)}
+		p.Human = &Human{Workspace: tok.Workspace, ID: cmp.Or(tok.Member, tok.ID), Name: cmp.Or(tok.Owner, name), Token: tok.ID}
 	} else {
 		p.Agent = &Agent{Workspace: tok.Workspace, Credential: tok.ID, Name: name, Thread: tok.ID}
 	}

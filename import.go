@@ -449,7 +449,7 @@ func (r exportRecord) bad() string {
 		var v keptToken
 		why := firstBad(check(&v, func() string { return v.ID }), oneOf("kind", v.Kind, TokenAgent, TokenHuman, TokenSession),
 			badSize("owner", v.Owner, 200), badSize("label", v.Label, 200))
-		if (v.Under != "") != (v.Kind == TokenSession && v.Member == "") {
+		if v.Under != "" && v.Kind != TokenSession || v.Kind == TokenSession && v.Member == "" && v.Under == "" {
 			why = firstBad(why, "under does not fit what it is")
 		}
 		if why == "" && (v.Secret != "" || v.Workspace != "" || v.Hash != "" && !isDigest(v.Hash) || v.Print != "" && (v.Hash != "" || !isDigest(v.Print))) {

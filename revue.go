@@ -92,7 +92,8 @@ type Admin interface {
 	// RemoveMember ends a member's place in the workspace: every token and session of theirs is revoked. What they
 	// decided stays.
 	RemoveMember(ctx context.Context, id string) (Member, error)
-	// SignIn makes a one-time code that opens a session in the web inbox as this human, within [SignInFor].
+	// SignIn makes a one-time code that opens a session in the web inbox as this human, within [SignInFor]. The session ends
+	// with the token that the human came with.
 	SignIn(ctx context.Context) (SignIn, error)
 	// Streams returns the lanes of the inbox, by slug.
 	Streams(ctx context.Context) ([]Stream, error)
@@ -147,6 +148,9 @@ type Human struct {
 	Name      string `json:"name"` // shown as decidedBy.name
 	Via       string `json:"via"`  // through what: "web", "cli", "api", "slack", or LocalVia
 
+	// Token is the id of the token that they came with, "" for none. What they open in turn, a session say, ends with it.
+	// [Plane].Authenticate and [Desk.Session] set it.
+	Token string `json:"-"`
 	// Local says that the human is at the machine of the plane and works on the store directly: no
 	// credential bounds what they may do. Only a program that opened the store itself sets it.
 	Local bool `json:"-"`

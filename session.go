@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -22,6 +23,9 @@ const (
 	SessionFor = 30 * 24 * time.Hour
 )
 
+// MaxSessions is how many sessions of one human stand at a time.
+const MaxSessions = 20
+
 // keptSignIn is a code as it is kept, under its digest.
 type keptSignIn struct {
 	Workspace string    `json:"workspace"`
@@ -32,7 +36,7 @@ type keptSignIn struct {
 }
 
 // SignIn implements [Admin]. A human who is at the machine signs in as the member of their name, who is made where there
-// is none.
+// is none. What anybody else opens ends with the token that they came with: in a session, with that of the session.
 func (a *admin) SignIn(ctx context.Context) (SignIn, error) {
 	workspace, err := a.in("")
 	if err != nil {
@@ -68,9 +72,12 @@ func (a *admin) SignIn(ctx context.Context) (SignIn, error) {
 	return out, err
 }
 
-// self fills in the member that the human is, or the token where it belongs to none, and the name that goes with it.
-// Anyone else has no credential that could end, and no session either.
+// self fills in the member that the human is, the token that they came with, and the name that goes with it. Anyone else
+// has no credential that could end, and no session either.
 func (a *admin) self(ctx context.Context, kept *keptSignIn) error {
+	if a.human.Token != "" {
+		return a.holder(ctx, kept, a.human.Token)
+	}
 	err := a.desk.view(ctx, kept.Workspace, func(t *tx) error {
 		var m Member
 		err := readJSON(t, recordMember, a.human.ID, &m)
@@ -85,16 +92,25 @@ func (a *admin) self(ctx context.Context, kept *keptSignIn) error {
 	if err != nil || kept.Member != "" {
 		return err
 	}
-	return a.desk.view(ctx, "", func(t *tx) error {
+	return a.holder(ctx, kept, a.human.ID)
+}
+
+// holder fills in whose token it is that the human came with, and the token: what it opens ends with it.
+func (a *admin) holder(ctx context.Context, kept *keptSignIn, token string) error {
+	err := a.desk.view(ctx, "", func(t *tx) error {
 		var tok keptToken
-		err := readJSON(t, recordToken, a.human.ID, &tok)
-		other := tok.Workspace != kept.Workspace || tok.Kind != TokenHuman || tok.Member != ""
+		err := readJSON(t, recordToken, token, &tok)
+		other := tok.Workspace != kept.Workspace || tok.Kind != TokenHuman || cmp.Or(tok.Member, tok.ID) != a.human.ID
 		if errors.Is(err, ErrNotFound) || err == nil && (other || tok.ended(t.now)) {
 			return errDenied()
 		}
-		kept.Owner, kept.Under = cmp.Or(tok.Owner, tok.name()), tok.ID
+		kept.Owner, kept.Member, kept.Under = cmp.Or(tok.Owner, tok.name()), tok.Member, tok.ID
 		return err
 	})
+	if err == nil {
+		err = a.desk.belongs(ctx, Token{Workspace: kept.Workspace, Member: kept.Member})
+	}
+	return err
 }
 
 func errCodeUsed() error {
@@ -104,8 +120,9 @@ func errCodeUsed() error {
 // OpenSession trades the code of a one-time link for a session: a [Token] of kind [TokenSession] whose Secret is in the
 // result and nowhere else. A code that is unknown, used or too old is ErrDenied, whatever the reason. Of many calls with
 // one code at most one succeeds. The session is among the tokens of the workspace, where it can be revoked; it ends after
-// [SessionFor], and with the member or the token that it is of. The label says where it is used, a browser for example: up
-// to 200 bytes, from which what can't be shown is dropped.
+// [SessionFor], and with the member that it is of and the token that the code was made with. Of one member, or of one token
+// that belongs to none, the newest [MaxSessions] stand: the others are revoked. The label says where it is used, a browser
+// for example: up to 200 bytes, from which what can't be shown is dropped.
 func (d *Desk) OpenSession(ctx context.Context, code, label string) (Token, error) {
 	if len(code) > 256 {
 		return Token{}, errCodeUsed()
@@ -164,6 +181,9 @@ func (d *Desk) OpenSession(ctx context.Context, code, label string) (Token, erro
 	if err := who.note(ctx, out.Workspace, EventTokenCreated, out.ID, out.digest()); err != nil {
 		return Token{}, err
 	}
+	if err := who.revokeOlder(ctx, out.Token); err != nil {
+		return Token{}, err
+	}
 	err = d.update(ctx, "", func(t *tx) error {
 		return t.PutRecord(recordSecret, out.Hash, []byte(out.ID))
 	})
@@ -181,6 +201,33 @@ func (d *Desk) OpenSession(ctx context.Context, code, label string) (Token, erro
 	}
 	out.Secret, out.Hash = secret, ""
 	return out.Token, nil
+}
+
+// revokeOlder revokes the oldest sessions of whose the newest is, so that MaxSessions stand. Where it is cut short, the next
+// session completes it.
+func (a *admin) revokeOlder(ctx context.Context, newest Token) error {
+	var stand []Token
+	err := a.desk.view(ctx, "", func(t *tx) error {
+		stand = nil
+		all, err := listJSON[Token](t, recordToken)
+		for _, s := range all {
+			same := s.Kind == TokenSession && s.Workspace == newest.Workspace && cmp.Or(s.Member, s.Under) == cmp.Or(newest.Member, newest.Under)
+			if same && s.ID != newest.ID && !s.ended(t.now) {
+				stand = append(stand, s)
+			}
+		}
+		return err
+	})
+	if err != nil || len(stand) < MaxSessions {
+		return err
+	}
+	slices.SortFunc(stand, func(a, b Token) int { return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(a.ID, b.ID)) })
+	for _, s := range stand[MaxSessions-1:] {
+		if _, err := a.RevokeToken(ctx, s.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // signIn returns what a code stands for, unless it is unknown, used or too old.
@@ -233,7 +280,7 @@ func (d *Desk) Session(ctx context.Context, secret string) (Principal, error) {
 	d.noteUse(ctx, tok)
 	return Principal{
 		TokenID: tok.ID, Kind: tok.Kind, Workspace: tok.Workspace, ExpiresAt: tok.ExpiresAt,
-		Human: &Human{Workspace: tok.Workspace, ID: cmp.Or(tok.Member, tok.Under, tok.ID), Name: cmp.Or(tok.Owner, tok.name())},
+		Human: &Human{Workspace: tok.Workspace, ID: cmp.Or(tok.Member, tok.Under, tok.ID), Name: cmp.Or(tok.Owner, tok.name()), Token: tok.Under},
 	}, nil
 }
 

@@ -88,7 +88,7 @@ func TestSession(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, revue.Principal{
 			TokenID: s.ID, Kind: revue.TokenSession, Workspace: "w", ExpiresAt: s.ExpiresAt,
-			Human: &revue.Human{Workspace: "w", ID: tok.Member, Name: "Bea"},
+			Human: &revue.Human{Workspace: "w", ID: tok.Member, Name: "Bea", Token: tok.ID},
 		}, p)
 
 		// It is listed, without its secret or what could be compared with it.
@@ -245,12 +245,16 @@ func TestSessionEnds(t *testing.T) {
 			_, err := d.Admin(local).RemoveMember(t.Context(), tok.Member)
 			return err
 		}, false},
-		"the token it stands under is revoked": {"", func(t *testing.T, d *revue.Desk, tok, _ revue.Token) error {
+		"the token it was opened with is revoked": {"Bea", func(t *testing.T, d *revue.Desk, tok, _ revue.Token) error {
 			_, err := d.Admin(local).RevokeToken(t.Context(), tok.ID)
 			return err
 		}, false},
-		"one of the member's tokens is revoked": {"Bea", func(t *testing.T, d *revue.Desk, tok, _ revue.Token) error {
+		"the token of nobody is revoked": {"", func(t *testing.T, d *revue.Desk, tok, _ revue.Token) error {
 			_, err := d.Admin(local).RevokeToken(t.Context(), tok.ID)
+			return err
+		}, false},
+		"another of the member's tokens is revoked": {"Bea", func(t *testing.T, d *revue.Desk, _, _ revue.Token) error {
+			_, err := d.Admin(local).RevokeToken(t.Context(), newToken(t, d, revue.TokenHuman, "Bea").ID)
 			return err
 		}, true},
 		"another session is revoked": {"Bea", func(t *testing.T, d *revue.Desk, tok, _ revue.Token) error {
@@ -264,7 +268,7 @@ func TestSessionEnds(t *testing.T) {
 			desk := newPlane(t, store)
 			tok := newToken(t, desk, revue.TokenHuman, c.owner)
 			s := session(t, desk, humanOf(t, desk, tok.Secret))
-			require.Equal(t, c.owner == "", s.Under == tok.ID)
+			require.Equal(t, tok.ID, s.Under)
 			require.Equal(t, tok.Member, s.Member)
 			opens(t, desk, s, true)
 			require.NoError(t, c.end(t, desk, tok, s))
@@ -282,6 +286,137 @@ func TestSessionEnds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Nothing that was opened with a token outlives it: no session, no session that was opened from one, and no code, whoever
+// the token is of and however it ends.
+func TestNothingOutlivesItsToken(t *testing.T) {
+	for _, owner := range []string{"Bea", ""} {
+		for end, c := range map[string]struct {
+			life time.Duration
+			end  func(t *testing.T, d *revue.Desk, tok revue.Token)
+		}{
+			"revoked": {0, func(t *testing.T, d *revue.Desk, tok revue.Token) {
+				_, err := d.Admin(local).RevokeToken(t.Context(), tok.ID)
+				require.NoError(t, err)
+			}},
+			"revoked by its holder": {0, func(t *testing.T, d *revue.Desk, tok revue.Token) {
+				_, err := d.Admin(humanOf(t, d, tok.Secret)).RevokeToken(t.Context(), tok.ID)
+				require.NoError(t, err)
+			}},
+			"expired": {time.Hour, func(*testing.T, *revue.Desk, revue.Token) {
+				time.Sleep(time.Hour) //nolint:forbidigo // fake time
+			}},
+		} {
+			t.Run(owner+" "+end, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					store := memstore.New(nil)
+					desk := newPlane(t, store)
+					tok, err := desk.Admin(local).CreateToken(t.Context(), revue.NewToken{Kind: revue.TokenHuman, Owner: owner, Life: c.life})
+					require.NoError(t, err)
+					holder := humanOf(t, desk, tok.Secret)
+					first := session(t, desk, holder)
+					within := humanOf(t, desk, first.Secret)
+					second := session(t, desk, within)
+					third := session(t, desk, humanOf(t, desk, second.Secret))
+					kept := session(t, desk, local) // of another, with a link made at the machine
+					time.Sleep(50 * time.Minute)    //nolint:forbidigo // fake time
+					late := session(t, desk, within)
+					codes := []string{signIn(t, desk, holder).Code, signIn(t, desk, within).Code}
+					verifies(t, store, "w")
+					for _, s := range []revue.Token{first, second, third, late} {
+						require.Equal(t, tok.ID, s.Under)
+						require.Equal(t, tok.Member, s.Member)
+						if c.life > 0 {
+							require.Equal(t, tok.ExpiresAt, s.ExpiresAt)
+						}
+						opens(t, desk, s, true)
+					}
+					c.end(t, desk, tok)
+					for _, d := range []*revue.Desk{desk, plane(store)} {
+						for _, s := range []revue.Token{first, second, third, late} {
+							opens(t, d, s, false)
+						}
+						opens(t, d, kept, true)
+						for _, code := range codes {
+							_, err := d.OpenSession(t.Context(), code, "")
+							require.ErrorIs(t, err, revue.ErrDenied)
+						}
+						for _, h := range []revue.Human{holder, within} {
+							_, err := d.Admin(h).SignIn(t.Context())
+							require.ErrorIs(t, err, revue.ErrDenied)
+						}
+					}
+					verifies(t, store, "w")
+					into(t, memstore.New(nil), "", export(t, store, "w", nil), nil)
+				})
+			})
+		}
+	}
+}
+
+// Nobody is let in by the token of another.
+func TestSignInWithTheTokenOfAnother(t *testing.T) {
+	desk := newPlane(t, memstore.New(nil))
+	bea, ann, nobody := newToken(t, desk, revue.TokenHuman, "Bea"), newToken(t, desk, revue.TokenHuman, "Ann"), newToken(t, desk, revue.TokenHuman, "")
+	bot := newToken(t, desk, revue.TokenAgent, "Bea")
+	for name, h := range map[string]revue.Human{
+		"another's":        {Workspace: "w", ID: bea.Member, Token: ann.ID},
+		"nobody's":         {Workspace: "w", ID: bea.Member, Token: nobody.ID},
+		"a member's":       {Workspace: "w", ID: nobody.ID, Token: bea.ID},
+		"an agent's":       {Workspace: "w", ID: bea.Member, Token: bot.ID},
+		"none":             {Workspace: "w", ID: bea.Member, Token: "tok_none"},
+		"a session's":      {Workspace: "w", ID: bea.Member, Token: session(t, desk, humanOf(t, desk, bea.Secret)).ID},
+		"another place's":  {Workspace: "other", ID: bea.Member, Token: bea.ID},
+		"a member, as tok": {Workspace: "w", ID: bea.Member, Token: bea.Member},
+	} {
+		_, err := desk.Admin(h).SignIn(t.Context())
+		require.Error(t, err, name)
+		if h.Workspace == "w" {
+			require.ErrorIs(t, err, revue.ErrDenied, name)
+		}
+	}
+}
+
+// Of one human the newest sessions stand, whichever way they came about; those of others are left alone.
+func TestSessionsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New(nil)
+		desk := newPlane(t, store)
+		bea, again := newToken(t, desk, revue.TokenHuman, "Bea"), newToken(t, desk, revue.TokenHuman, "Bea")
+		shared, other := newToken(t, desk, revue.TokenHuman, ""), newToken(t, desk, revue.TokenHuman, "")
+		others := []revue.Token{session(t, desk, local), session(t, desk, humanOf(t, desk, other.Secret))}
+		for name, ways := range map[string][]revue.Human{
+			"a member":          {humanOf(t, desk, bea.Secret), {Workspace: "w", ID: "local", Name: "Bea", Local: true}, humanOf(t, desk, again.Secret)},
+			"a token of nobody": {humanOf(t, desk, shared.Secret)},
+		} {
+			var all []revue.Token
+			for i := range revue.MaxSessions + 5 {
+				all = append(all, session(t, desk, ways[i%len(ways)]))
+				if i%2 == 0 { // several are of the same time
+					time.Sleep(time.Second) //nolint:forbidigo // fake time
+				}
+				opens(t, desk, all[i], true)
+			}
+			for i, s := range all {
+				_, err := desk.Session(t.Context(), s.Secret)
+				require.Equal(t, i < 5, errors.Is(err, revue.ErrDenied), "%s: %d: %v", name, i, err)
+			}
+			// One that was signed out of makes room.
+			last := all[len(all)-1]
+			_, err := desk.Admin(local).RevokeToken(t.Context(), last.ID)
+			require.NoError(t, err)
+			session(t, desk, ways[0])
+			for _, s := range all[5 : len(all)-1] {
+				opens(t, desk, s, true)
+			}
+		}
+		for _, s := range others {
+			opens(t, desk, s, true)
+		}
+		lets(t, desk, bea, true)
+		verifies(t, store, "w")
+	})
 }
 
 // A session of a token that belongs to nobody is not taken for that of a member whose name the token has as its label.

@@ -32,7 +32,7 @@ type Token struct {
 	Workspace string    `json:"workspace"`
 	Owner     string    `json:"owner,omitempty"`
 	Member    string    `json:"member,omitempty"` // id of the member it belongs to
-	Under     string    `json:"under,omitempty"`  // of a session without a member: the id of the token it ends with
+	Under     string    `json:"under,omitempty"`  // of a session: the id of the token that it was opened with and ends with
 	Label     string    `json:"label,omitempty"`
 	CreatedAt time.Time `json:"createdAt"`
 	UsedAt    time.Time `json:"usedAt,omitzero"` // last use; a later one within a minute is not noted

@@ -35,7 +35,7 @@ func Axe(tb testing.TB, root string) string {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
 		tb.Fatal(err)
 	}
-	tmp, err := os.MkdirTemp(filepath.Dir(dir), "new-")
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), "new-") //nolint:usetesting // where it is moved from must be beside where it is moved to
 	if err != nil {
 		tb.Fatal(err)
 	}

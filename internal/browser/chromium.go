@@ -143,7 +143,7 @@ func (c *Chromium) Profile(tb testing.TB, origin string, opts *Options) *Profile
 		tb.Fatalf("a new profile: %v", err)
 	}
 	tb.Cleanup(func() {
-		_, err := chromedp.CallBrowser(root, target.DisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: id.BrowserContextID})
+		_, err := chromedp.CallBrowser(root, target.DisposeBrowserContext, target.DisposeBrowserContextParams(id))
 		if err != nil {
 			tb.Errorf("end of a profile: %v", err)
 		}

@@ -1,8 +1,10 @@
 package inboxtest
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -186,7 +188,7 @@ const survey = `(() => {
 // frame counts what only the page itself has: nothing of an agent's text adds to it.
 const frame = `(() => {
 	const count = {};
-	for (const s of ["form", "button", "input", "textarea", "select", "h1", "dialog", "[role=alert]", "[role=status]", "[role=dialog]", "fieldset", "legend", "label", "summary", "script", "link", "meta", "img", "header", "nav", "main", "aside", "article", ".dot", ".tag", ".primary", ".danger", "[data-approve]", "[data-decline]", "[data-same]"])
+	for (const s of ["form", "button", "input", "textarea", "select", "h1", "dialog", "[role=alert]", "[role=status]", "[role=dialog]", "fieldset", "legend", "label", "summary", "script", "link", "meta", "img", "header", "nav", "main", "aside", "article", ".dot", ".primary", ".danger", "[data-approve]", "[data-decline]", "[data-same]"])
 		count[s] = [...document.querySelectorAll(s)].filter((e) => !e.closest(".beside")).length; // the list grows meanwhile
 	const r = document.getElementById("rail").getBoundingClientRect();
 	count.rail = [r.left, r.top, r.width, r.height].map(Math.round).join(" ");
@@ -200,8 +202,15 @@ func plant(t *testing.T, p *plane, i int, v string) (question, approval revue.Lo
 	ctx := t.Context()
 	plain := plainly(v)
 	topic := fmt.Sprintf("topic-%d", i)
+	noSpace := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" \\?#", r) {
+			return -1
+		}
+		return r
+	}, cut(plain, 300))
 	agent := p.desk.Decider(revue.Agent{
-		Workspace: workspace, Credential: fmt.Sprintf("tok %d", i), Name: cut(v, 400), Thread: cut(v, 1000), Repo: "github.com/acme/" + topic, Via: "mcp http",
+		Workspace: workspace, Credential: fmt.Sprintf("tok %d", i), Name: cut(v, 400), Thread: cut(v, 1000),
+		Repo: cmp.Or(revue.NormalizeRepo("host.example/"+topic+"/"+noSpace), "github.com/acme/"+topic), Via: "mcp http",
 	})
 	clip := func(s string) string { return cut(s, 900) }
 	out, err := agent.Request(ctx, revue.Ask{
@@ -265,7 +274,7 @@ func TestHostileText(t *testing.T) {
 		tab.Open("/lots/" + questions[i].ID + "?whole=1")
 		check(where + " on a card")
 		require.Equal(t, questionFrame, browser.Eval[string](tab, frame), where)
-		if v == plainly(v) && len(v) < 800 {
+		if v == plainly(v) && len(v) < 800 && !strings.ContainsFunc(v, func(r rune) bool { return r > unicode.MaxASCII }) {
 			require.Equal(t, "one "+v, browser.Eval[string](tab, `$any("label[for=o-0] strong").textContent`), where)
 		}
 		tab.Open("/lots/" + approvals[i].ID + "?whole=1")
@@ -295,7 +304,51 @@ func TestHostileText(t *testing.T) {
 	lists("when it was answered")
 	tab.Open("/lots/" + questions[len(all)-1].ID)
 	check("an answered card")
-	t.Logf("%d vectors in each of 17 fields, on %d pages", len(all), 3*len(all)+37)
+	t.Logf("%d vectors in each of 18 fields, on %d pages", len(all), 3*len(all)+37)
+}
+
+// TestLiesAreShown reads what the page says of text that lies.
+func TestLiesAreShown(t *testing.T) {
+	p := newPlane(t)
+	lot := p.ask("Ada\u202e (claude)", repoAPI, revue.Ask{
+		Question: "Run safe\u202eexe.fdp and app\u200brove gооgle?", Options: choice("yes: soft\u00adly", "no"), Concepts: []string{"tag\U000e0041"}, Files: []string{"a\u2066.go"},
+		Context: "[https://apple.com](https://аpple.com/x) and [read](https://github.com@elsewhere.example/) and ![look](https://elsewhere.example/beacon.png) and zero\u200bwidth",
+	})
+	tab := p.signedIn("Ada", browser.Options{})
+	for _, path := range []string{"/", "/lots/" + lot.ID} {
+		tab.Open(path)
+		text := tab.Text("#main")
+		for _, want := range []string{"safeU+202Eexe.fdp", "appU+200Brove", "mixed alphabets"} {
+			require.Contains(t, text, want, path)
+		}
+	}
+	text := tab.Text("article")
+	for _, want := range []string{"softU+00ADly", "tagU+E0041", "aU+2066.go", "AdaU+202E (claude)", "zeroU+200Bwidth", "https://apple.com https://аpplemixed alphabets.com/x", "https://github.com@elsewhere.example/", "https://elsewhere.example/beacon.png"} {
+		require.Contains(t, text, want)
+	}
+	require.Equal(t, 0, tab.Count("article img"))
+	require.Equal(t, 0, tab.Count("article a[href*=pple]"), "no link leads to a host that looks like another")
+	require.Equal(t, "U+202E", tab.Text("h1 .odd"))
+	require.Contains(t, tab.Attr("h1 .odd", "title"), "RIGHT-TO-LEFT OVERRIDE")
+	require.NotEqual(t, browser.Eval[string](tab, `getComputedStyle($("h1")).backgroundColor`), browser.Eval[string](tab, `getComputedStyle($("h1 .odd")).backgroundColor`))
+	require.NotContains(t, tab.Title(), "\u202e")
+}
+
+// TestNamesThatAreNoText tries the vectors as lanes and repositories, which are refused or become plain names.
+func TestNamesThatAreNoText(t *testing.T) {
+	p := newPlane(t)
+	for i, v := range vectors() {
+		ask := numbered(i)
+		ask.Stream = v
+		if _, err := p.agent(claude, "").Request(t.Context(), ask); err != nil {
+			require.ErrorIs(t, err, revue.ErrInvalid)
+			require.Contains(t, err.Error(), "stream")
+		}
+		require.False(t, strings.ContainsFunc(revue.NormalizeRepo("host.example/"+v), func(r rune) bool { return odd(r) || unicode.IsSpace(r) }))
+	}
+	for _, l := range p.open() {
+		require.Regexp(t, `^[a-z0-9][a-z0-9._-]*$`, l.Stream)
+	}
 }
 
 // TestHostileLinks sends every vector by the address, as somebody who wants a reader of the inbox to follow a link.
@@ -347,7 +400,7 @@ func TestHugeText(t *testing.T) {
 	lot := p.ask(word(190), repoAPI, ask)
 	approval := revue.Ask{Question: word(revue.MaxQuestion), Context: strings.Repeat("a\n\n", revue.MaxContext/3)}
 	for i := range revue.MaxAffected {
-		approval.Affected = append(approval.Affected, revue.Affected{Label: fmt.Sprint(i) + word(1000), Meta: word(1000)})
+		approval.Affected = append(approval.Affected, revue.Affected{Label: strconv.Itoa(i) + word(1000), Meta: word(1000)})
 	}
 	other := p.approval(word(190), repoAPI, approval)
 	tab := p.signedIn("Ada", browser.Options{Width: 360, Height: 740})

@@ -141,6 +141,51 @@ func TestCardChanges(t *testing.T) {
 	tab.Wait("[data-send]")
 }
 
+// TestCardEnds while somebody writes: what was typed stays to be read, and nothing says that it would be sent.
+func TestCardEnds(t *testing.T) {
+	d := newDemo(t)
+	tab := d.signedIn("Ada", browser.Options{})
+	tab.Open("/lots/" + d.partition.ID)
+	live(tab)
+	tab.Click("label :: Month")
+	tab.Fill("textarea[name=note]", "half a sent")
+	_, err := d.reviewer("Bo").Answer(t.Context(), d.partition.ID, revue.Answer{Value: d.partition.Options[0].Value})
+	require.NoError(t, err)
+	tab.Wait("[data-over] :: Answered by Bo just now; what you send is not recorded.")
+	require.False(t, tab.Has("[data-changed]"), "it settles nothing")
+	require.True(t, browser.Eval[bool](tab, `$any("[data-send]").disabled`))
+	require.Equal(t, "half a sent", browser.Eval[string](tab, `$("textarea[name=note]").value`))
+}
+
+// TestNextQuestion goes on after an answer, by the key and by the link, and keeps the place of the list beside.
+func TestNextQuestion(t *testing.T) {
+	p := newPlane(t)
+	var lots []revue.Lot
+	for i := range 40 {
+		lots = append(lots, p.ask(claude, repoAPI, numbered(i)))
+	}
+	tab := p.signedIn("Ada", browser.Options{Width: 1440})
+	tab.Open("/lots/" + lots[30].ID)
+	inSight := `(() => { const b = $(".beside").getBoundingClientRect(), r = $("[data-current]").getBoundingClientRect(); return r.top >= b.top && r.bottom <= b.bottom })()`
+	require.True(t, browser.Eval[bool](tab, inSight))
+	require.Zero(t, browser.Eval[int](tab, "window.scrollY"))
+	tab.Press("1")
+	tab.Press(browser.Enter)
+	tab.Wait("article :: Answered by Ada")
+	tab.Until(`document.activeElement.matches(".done")`)
+	require.Equal(t, "/", tab.Attr("nav [aria-current=page]", "href"))
+	tab.Press("j")
+	tab.Until(`location.pathname === "/lots/` + lots[31].ID + `" && document.activeElement.matches("#card h1")`)
+	tab.Press("2")
+	tab.Press(browser.Enter)
+	tab.Wait("article :: Answered by Ada")
+	tab.Click("[data-next]")
+	tab.Until(`location.pathname === "/lots/` + lots[32].ID + `"`)
+	require.Equal(t, "#content", tab.Attr("a.skip", "href"))
+	tab.Press("?")
+	tab.Until(`document.activeElement.textContent === "Close"`)
+}
+
 // TestTwoReviewersRace has two people press at the same time. One of them is heard, the other is told, and the agent gets
 // one answer.
 func TestTwoReviewersRace(t *testing.T) {

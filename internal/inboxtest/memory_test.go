@@ -85,7 +85,7 @@ func TestWhy(t *testing.T) {
 		why := d.why(dec.ID)
 		require.Equal(t, len(why.Uses), tab.Count("[id^=u-]"))
 		uses := strings.Join(tab.Texts("[id^=u-]"), "\n")
-		for _, want := range []string{claude, cursor, codex, gemini, "reused", "asked the human"} {
+		for _, want := range []string{claude, cursor, codex, gemini, "reused", "opened the card", "joined the card"} {
 			require.Contains(t, uses, want)
 		}
 		tab.Click("summary :: journal")
@@ -139,7 +139,6 @@ func TestCorrections(t *testing.T) {
 				want = time.Now().Add(30 * day)
 			case "date":
 				want = time.Now().UTC().AddDate(0, 2, 0).Truncate(day)
-				tab.Choose("select[name=after]", c.after)
 				tab.Choose("input[name=date]", want.Format(time.DateOnly))
 			}
 			tab.Fill("textarea[name=note]", c.note)

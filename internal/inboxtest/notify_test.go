@@ -50,7 +50,15 @@ func TestNotifications(t *testing.T) {
 	require.Zero(t, count(), "they look at it")
 	tab.Until(`document.getElementById("said").textContent === "1 new question"`)
 
+	// A muted stream tells nobody: neither alone, nor as one of several, nor on a page without its row.
 	hide("true")
+	_, err := p.admin("Ada").SetStream(t.Context(), revue.StreamSettings{Slug: "noise", Muted: true})
+	require.NoError(t, err)
+	p.ask("claude", repoAPI, revue.Ask{Question: "Which noise is the loudest?", Stream: "noise", Options: choice("red", "blue")})
+	tab.Wait(".lane.muted .asks :: is the loudest?")
+	require.Zero(t, count())
+	require.Equal(t, "1 new question", browser.Eval[string](tab, `document.getElementById("said").textContent`), "nothing else was said")
+
 	lot := p.ask("claude", repoAPI, revue.Ask{Question: "Which <b>table</b> \u202egets the lamp?", Options: choice("red", "blue")})
 	tab.Until("shown.length === 1")
 	require.Equal(t, "A question waits", browser.Eval[string](tab, "shown[0].title"))
@@ -58,7 +66,7 @@ func TestNotifications(t *testing.T) {
 	require.Equal(t, lot.ID, browser.Eval[string](tab, "shown[0].tag"))
 
 	// What was answered elsewhere makes no noise, and what moves up on the page for it neither.
-	_, err := p.reviewer("Bo").Answer(t.Context(), lot.ID, revue.Answer{Value: "red"})
+	_, err = p.reviewer("Bo").Answer(t.Context(), lot.ID, revue.Answer{Value: "red"})
 	require.NoError(t, err)
 	tab.Gone(".asks :: gets the lamp?")
 	require.Equal(t, 1, count())

@@ -61,14 +61,16 @@ func sights() []sight {
 			}
 			tab.Wait("h1 :: answered by you")
 		}},
-		{"card-too-late", func(d *demo, tab *browser.Tab) {
+		{"card-ended", func(d *demo, tab *browser.Tab) {
 			tab.Open("/lots/" + d.theme.ID)
 			tab.Click("label :: Remove")
 			tab.Fill("textarea[name=note]", "Nobody will miss it.")
 			_, err := d.reviewer("Bo").Answer(d.tb.Context(), d.theme.ID, revue.Answer{Value: "keep"})
 			require.NoError(d.tb, err)
-			tab.Wait("article :: Answered by Bo")
-			tab.Click("[data-send]")
+			tab.Wait("[data-over] :: Answered by Bo")
+		}},
+		{"card-too-late", func(_ *demo, tab *browser.Tab) { // as where the press comes before the news
+			browser.Eval[bool](tab, `(document.getElementById("answer").submit(), true)`)
 			tab.Wait("[role=alert]")
 		}},
 		at("card-answered", lot(func(d *demo) revue.Lot { return d.theme })),
@@ -192,7 +194,7 @@ func TestFocusIsVisible(t *testing.T) {
 		tab := d.signedIn("Ada", browser.Options{Dark: dark, Reduced: true})
 		for _, path := range []string{"/", "/lots/" + d.pagination.ID, "/memory", "/decisions/" + d.decided("public identifiers").ID, "/settings"} {
 			tab.Open(path)
-			seen := map[string]bool{}
+			seen, before := map[string]bool{}, ""
 			for range 40 {
 				tab.Press(browser.TabKey)
 				if browser.Eval[bool](tab, `document.activeElement === document.body`) {
@@ -205,6 +207,10 @@ func TestFocusIsVisible(t *testing.T) {
 					const inside = r.bottom > 0 && r.top < innerHeight && r.right > 0 && r.left < innerWidth;
 					return {What: what, Wrong: [marked || "it is not marked", inside || "it is not on screen"].filter((x) => x !== true).join(", ")};
 				})()`)
+				if stop.What == before && strings.Contains(stop.What, `type="date"`) {
+					continue // its parts are stops of their own, which the browser marks inside it
+				}
+				before = stop.What
 				require.Empty(t, stop.Wrong, "%s: %s", path, stop.What)
 				seen[stop.What] = true
 			}
@@ -262,14 +268,18 @@ func TestPictures(t *testing.T) {
 	if dir == "" {
 		dir = t.TempDir()
 	}
-	tab := d.signIn(d.profile(browser.Options{Width: 1200, Height: 760, Scale: 2, Reduced: true}).Tab(), "Ada")
+	tab := d.signIn(d.profile(browser.Options{Scale: 1.5, Reduced: true}).Tab(), "Ada")
 	tab.Wait(row(d.modal))
-	for name, path := range map[string]string{"inbox": "/", "card": "/lots/" + d.pagination.ID} {
-		tab.Open(path)
+	for _, s := range []struct {
+		name, path string
+		height     int
+	}{{"inbox", "/", 760}, {"card", "/lots/" + d.pagination.ID, 1240}} {
+		tab.Look(1200, s.height, false)
+		tab.Open(s.path)
 		tab.Wait("#main")
 		settle(tab)
-		img := save(t, dir, name, tab.Screen())
-		require.Equal(t, image.Pt(2400, 1520), img.Bounds().Size())
+		img := save(t, dir, s.name, tab.Screen())
+		require.Equal(t, image.Pt(1800, s.height*3/2), img.Bounds().Size())
 	}
 	if strings.HasPrefix(dir, os.TempDir()) {
 		return

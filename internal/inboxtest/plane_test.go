@@ -176,8 +176,17 @@ func (p *plane) code(name string) string {
 // profile returns a new browser profile.
 func (p *plane) profile(o browser.Options) *browser.Profile {
 	p.tb.Helper()
+	notShort(p.tb)
 	o.Failures = screenshots()
 	return chromium.Profile(p.tb, p.url, &o)
+}
+
+// notShort leaves a test out of a short run, where benchmarks run once.
+func notShort(tb testing.TB) {
+	tb.Helper()
+	if _, bench := tb.(*testing.B); testing.Short() && !bench {
+		tb.Skip("drives a browser: not in a short run")
+	}
 }
 
 // signedIn returns a tab on the inbox of a human.

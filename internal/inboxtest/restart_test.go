@@ -34,6 +34,7 @@ type program struct {
 // build builds revue.
 func build(tb testing.TB) *program {
 	tb.Helper()
+	notShort(tb)
 	dir := tb.TempDir()
 	p := &program{t: tb, path: filepath.Join(dir, "revue"), db: filepath.Join(dir, "revue.db")}
 	cmd := exec.CommandContext(tb.Context(), "go", "build", "-o", p.path, "./cmd/revue")

@@ -153,7 +153,7 @@ func TestConnect(t *testing.T) {
 
 // TestOverview compares the figures with what happened.
 func TestOverview(t *testing.T) {
-	bothWays(t, func(t *testing.T, d *demo, tab *browser.Tab) {
+	bothWays(t, func(t *testing.T, _ *demo, tab *browser.Tab) {
 		tab.Click("nav a :: Overview")
 		tab.Wait("h1 :: Overview")
 		var asks, joined, reused int

@@ -374,7 +374,7 @@ func TestStatic(t *testing.T) {
 
 func TestFavicon(t *testing.T) {
 	s := newSite(t, nil)
-	for query, want := range map[string]string{"": "", "?n=0": "", "?n=-1": "", "?n=x": "", "?n=3": ">3<", "?n=12": ">12<", "?n=100": ">99<", "?n=99999999999999999999": "", "?n=<script>": ""} {
+	for query, want := range map[string]string{"": "", "?n=0": "", "?n=-1": "", "?n=x": "", "?n=3": ">3<", "?n=12": ">12<", "?n=99": ">99<", "?n=100": ">99+<", "?n=99999999999999999999": "", "?n=<script>": ""} {
 		res := s.do(call{method: http.MethodGet, path: "/favicon.svg" + strings.ReplaceAll(query, "<script>", "%3Cscript%3E")})
 		require.Equal(t, http.StatusOK, res.StatusCode)
 		require.Equal(t, "image/svg+xml", res.Header.Get("Content-Type"))

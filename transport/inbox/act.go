@@ -74,6 +74,8 @@ func (r reply) answer(lot revue.Lot) (revue.Answer, error) {
 	switch {
 	case r.Confirms != "" && text != "":
 		return no("You wrote an answer of your own, and pressed “Same answer”. Clear the one, or send the other.")
+	case r.Confirms != "" && r.Choice != "":
+		return no("You made a choice under “Your answer”, and pressed “Same answer”. Send that choice, or load the card again and press “Same answer” alone.")
 	case r.Confirms != "":
 		a.Confirms = r.Confirms
 	case option && text != "":

@@ -58,23 +58,22 @@ type snapshot struct {
 
 // openLot is what a list shows of an open lot. It is never changed.
 type openLot struct {
-	ID          string
-	Seq         revue.Seq
-	Kind        revue.Kind
-	Revision    revue.Revision
-	Text        string // the first line of its question, cut
-	Stream      string
-	Agents      []string // who asks, each once
-	Repos       []string
-	Threads     []string
-	Waiting     int // agents, told apart by credential and thread
-	Asks        int
-	Since       time.Time // the first ask
-	Newest      time.Time // the last thing that happened to it
-	Expires     time.Time // zero: never
-	Options     int
-	Recommended bool
-	Precedents  int
+	ID         string
+	Seq        revue.Seq
+	Kind       revue.Kind
+	Revision   revue.Revision
+	Text       string // the first line of its question, cut
+	Stream     string
+	Agents     []string // who asks, each once
+	Repos      []string
+	Threads    []string
+	Waiting    int // agents, told apart by credential and thread
+	Asks       int
+	Since      time.Time // the first ask
+	Newest     time.Time // the last thing that happened to it
+	Expires    time.Time // zero: never
+	Options    int
+	Precedents int
 
 	alike  [sha256.Size]byte // equal where question and options are
 	search string
@@ -217,6 +216,9 @@ func (b *board) fill(ctx context.Context, r revue.Reviewer) error {
 		if err != nil {
 			return err
 		}
+		if page.NextCursor != "" && (len(page.Items) == 0 || page.NextCursor == b.rest) {
+			return &revue.Error{Code: revue.CodeUnavailable, Message: "the list of open lots has no end; try again"}
+		}
 		for _, lot := range page.Items {
 			lots = append(lots, summarize(lot))
 			b.upTo = lot.Seq
@@ -326,7 +328,7 @@ func summarize(l revue.Lot) *openLot {
 	s := &openLot{
 		ID: l.ID, Seq: l.Seq, Kind: l.Kind, Revision: l.Revision, Text: firstLine(l.Question, maxListed), Stream: l.Stream,
 		Asks: l.AskCount, Since: l.CreatedAt, Newest: l.UpdatedAt, Expires: l.ExpiresAt,
-		Options: len(l.Options), Recommended: l.Recommendation != "", Precedents: len(l.Pinned),
+		Options: len(l.Options), Precedents: len(l.Pinned),
 		alike: alike(l),
 	}
 	var search strings.Builder
@@ -341,7 +343,9 @@ func summarize(l revue.Lot) *openLot {
 	for _, a := range l.Asks {
 		callers[[2]string{a.Credential, a.Thread}] = true
 		s.Agents = named(s.Agents, a.Agent)
-		s.Threads = named(s.Threads, a.Thread)
+		if a.Thread != a.Credential { // else it names none
+			s.Threads = named(s.Threads, a.Thread)
+		}
 		if a.Repo != "" {
 			s.Repos = named(s.Repos, a.Repo)
 		}

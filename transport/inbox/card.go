@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/revuehq/revue"
+	"github.com/revuehq/revue/internal/term"
 )
 
 // Bounds of what a card shows before it is opened whole.
@@ -18,10 +21,11 @@ const (
 	shownContext  = 16 << 10 // bytes of the context
 	shownAffected = 64       // things that are affected
 	shownFiles    = 8
-	shownAsks     = 8       // asks of each wording
-	shownOwn      = 4 << 10 // bytes of the context of each other ask
-	shownMembers  = 20      // contexts of other asks
-	wholeMembers  = 1 << 20 // bytes of them on a card that is opened whole
+	shownAsks     = 8         // asks of each wording
+	shownOwn      = 4 << 10   // bytes of the context of each other ask
+	shownMembers  = 20        // contexts of other asks
+	shownDrawn    = 256 << 10 // bytes of the page that they take
+	wholeDrawn    = 2 << 20   // bytes that they take on a card that is opened whole; the rest are on pages of their own
 	lookupTime    = 2 * time.Second
 )
 
@@ -47,12 +51,14 @@ type card struct {
 	Groups    []wordingGroup // other wordings than the question's
 	Own       wordingGroup   // who asks in the words of the question
 	Left      int            // contexts of other asks that are not shown
+	From      int            // how many of them are on the pages before this one
+	Upto      int            // how many are on this one and those before
 	Leave     bool           // it asks for leave to do something
 	Notes     []revue.ContextItem
 	NoNotes   bool // they could not be looked up
 
-	Stayed    []revue.Lot // what was not settled with it just now
-	StayedAll int
+	Stayed []revue.Lot // what was not settled with it just now
+	Next   string      // address of what waits after it; "" where it was not answered just now, or nothing does
 }
 
 // wordingGroup is the asks of a lot that are in the same words.
@@ -61,22 +67,20 @@ type wordingGroup struct {
 
 	Question string
 	IDs      string // of all its asks
-	Verdict  revue.Verdict
 	Differs  string
 	Ticked   bool
 	Asks     []member
 	More     int // asks that are not listed
-	Count    int
 }
 
 // member is one ask of a lot, with what it says beyond the lot.
 type member struct {
 	revue.AskRecord
 
-	Shown      string // of its own context
+	Shown      template.HTML // of its own context; "" for none
 	CutBytes   int
 	Recommends string         // something else than the lot
-	Other      []revue.Option // options with another consequence
+	Other      []revue.Option // options of which it says something else
 }
 
 // Open reports whether it waits for a human.
@@ -140,7 +144,21 @@ func (c card) WholeAddress() string {
 	return "/lots/" + url.PathEscape(c.ID) + "?" + q.Encode()
 }
 
-// Ended is when it ended, Ending how and through whom.
+// EndedBy says how it ended and by whom, on one line without anything that acts; "" while it is open.
+func (c card) EndedBy() string {
+	switch {
+	case c.Open():
+		return ""
+	case c.Answer != nil:
+		return "Answered by " + term.Line(c.Answer.By.Name, maxName)
+	case c.Dismissed != nil:
+		return "Dismissed by " + term.Line(c.Dismissed.By.Name, maxName)
+	default:
+		return "Ran out"
+	}
+}
+
+// Ended is when it ended.
 func (c card) Ended() time.Time { return endOf(c.Lot) }
 
 func endOf(l revue.Lot) time.Time {
@@ -175,6 +193,11 @@ func (c card) TypedChoice() string {
 	return v
 }
 
+// FurtherAddress is where the contexts of asks are that find no room on the whole card.
+func (c card) FurtherAddress() string {
+	return c.WholeAddress() + "&from=" + strconv.Itoa(c.Upto)
+}
+
 // showCard shows a lot.
 func (s *Server) showCard(v *visit) error {
 	lot, err := v.reviewer.Lot(v.r.Context(), v.r.PathValue("id"))
@@ -192,9 +215,15 @@ func (s *Server) showCard(v *visit) error {
 }
 
 func (s *Server) renderCard(v *visit, status int, c card) error {
-	nav := "inbox"
-	if !c.Open() {
+	nav, now := "inbox", !c.Open() && doneSentence(v.r.URL.Query().Get("done"), c) != "" // it ended just now
+	if !c.Open() && !c.Lost && !now {
 		nav = "history"
+	}
+	if now && v.board != nil {
+		var err error
+		if c.Next, err = s.following(v, c.Lot); err != nil {
+			return err
+		}
 	}
 	p := page{Title: cmp.Or(clipTitle(c.Question), "Card"), Nav: nav, Data: c}
 	if v.board != nil {
@@ -231,32 +260,38 @@ func (s *Server) card(v *visit, lot revue.Lot, form reply) card {
 			c.Things = c.Things[:shownAffected]
 		}
 	}
-	c.group()
+	if from, err := strconv.Atoi(v.r.URL.Query().Get("from")); err == nil && c.Whole {
+		c.From = max(0, from)
+	}
+	c.group(newMarkdown().html)
 	if c.Open() {
 		c.Notes, c.NoNotes = s.notes(v, lot)
 	}
 	return c
 }
 
-// group sorts the asks of the lot by their wordings.
-func (c *card) group() {
+// group sorts the asks of the lot by their wordings, and draws as many of their contexts as there is room for.
+func (c *card) group(draw func(string) template.HTML) {
 	c.Own = wordingGroup{Question: c.Question}
 	groups := map[string]*wordingGroup{c.Question: &c.Own}
 	var order []*wordingGroup
 	same := make([]string, 0, len(c.Asks))
-	shown, budget := shownMembers, wholeMembers
+	limit, room, contexts := shownMembers, shownDrawn, 0
+	if c.Whole {
+		limit, room = len(c.Asks), wholeDrawn
+	}
+	c.Upto = c.From
 	for _, a := range c.Asks {
 		c.Leave = c.Leave || a.Permission
 		g, ok := groups[a.Question]
 		if !ok {
-			g = &wordingGroup{wording: differs(a.Question, c.Question), Question: a.Question, Verdict: a.Verdict, Differs: a.Differs}
+			g = &wordingGroup{wording: differs(a.Question, c.Question), Question: a.Question, Differs: a.Differs}
 			groups[a.Question] = g
 			order = append(order, g)
 		}
 		if a.Verdict == revue.VerdictLikely {
-			g.Verdict, g.Differs = a.Verdict, a.Differs
+			g.Differs = a.Differs
 		}
-		g.Count++
 		if g == &c.Own {
 			same = append(same, a.ID)
 		} else {
@@ -267,22 +302,29 @@ func (c *card) group() {
 			m.Recommends = a.Recommendation
 		}
 		for _, o := range a.Options {
-			if !slices.Contains(c.Options, o) {
+			if o.Consequence != "" && !slices.Contains(c.Options, o) {
 				m.Other = append(m.Other, o)
 			}
 		}
 		if a.Context != "" && a.Context != c.Context {
+			contexts++
 			switch {
-			case c.Whole && len(a.Context) <= budget:
-				m.Shown = a.Context
-				budget -= len(a.Context)
-			case !c.Whole && shown > 0:
-				var rest string
-				m.Shown, rest = cutText(a.Context, shownOwn)
-				m.CutBytes = len(rest)
-				shown--
-			default:
+			case contexts <= c.From:
+			case c.Left > 0 || contexts-c.From > limit: // the order is kept
 				c.Left++
+			default:
+				head, rest := a.Context, ""
+				if !c.Whole {
+					head, rest = cutText(a.Context, shownOwn)
+				}
+				drawn := draw(head)
+				if len(drawn) > room && c.Upto > c.From { // one is always shown
+					c.Left++
+					break
+				}
+				room -= len(drawn)
+				m.Shown, m.CutBytes = drawn, len(rest)
+				c.Upto++
 			}
 		}
 		if len(g.Asks) < shownAsks || c.Whole || m.Shown != "" || m.Recommends != "" || len(m.Other) > 0 {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -26,14 +25,29 @@ type decisionPage struct {
 	Aliases   []shownAlias
 	History   []shownCorrection
 	Verbs     []verbChoice
-	Used      []revue.AskRecord // the last uses, the newest first
-	Before    int               // uses that are not shown
-	Story     []revue.Event     // the last events
-	Skipped   int               // events that are not shown
-	Newer     []revue.Decision  // what took its place, and what took the place of that
-	Told      *toldNow          // nil where a lookup does not find it
-	Tomorrow  string            // the first date that can be picked
+	Used      []usedBy         // the last uses, the newest first
+	Before    int              // uses that are not shown
+	Story     []revue.Event    // the last events
+	Skipped   int              // events that are not shown
+	Newer     []revue.Decision // what took its place, and what took the place of that
+	Told      *toldNow         // nil where a lookup does not find it
+	Tomorrow  string           // the first date that can be picked
 	PurgeWord string
+	Form      correctionForm // what was sent and not taken
+	Alert     string         // what stands against it
+}
+
+// correctionForm is what was sent as a correction.
+type correctionForm struct{ Verb, After, Date, Note string }
+
+// Days are what the picker of an expiry offers.
+func (correctionForm) Days() []string { return []string{"30", "90", "180"} }
+
+// usedBy is an ask that was given the decision, and how.
+type usedBy struct {
+	revue.AskRecord
+
+	How string
 }
 
 type chosenOption struct {
@@ -134,6 +148,11 @@ func verbChoices(d revue.Decision) []verbChoice {
 
 // showDecision explains a decision.
 func (s *Server) showDecision(v *visit) error {
+	return s.decisionWith(v, http.StatusOK, correctionForm{}, "")
+}
+
+// decisionWith explains a decision, with a correction that was sent and what stands against it.
+func (s *Server) decisionWith(v *visit, status int, form correctionForm, alert string) error {
 	x, err := v.reviewer.Why(v.r.Context(), v.r.PathValue("id"))
 	if err != nil {
 		return err
@@ -141,14 +160,17 @@ func (s *Server) showDecision(v *visit) error {
 	d := x.Decision
 	data := decisionPage{
 		Explanation: x, Call: newCall(), Answer: answerOf(d.AnswerLabel, d.Answer), Expires: d.ExpiresAt(), Verbs: verbChoices(d),
-		Tomorrow: time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly), PurgeWord: purgeWord,
+		Tomorrow: time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly), PurgeWord: purgeWord, Form: form, Alert: alert,
 	}
 	for _, o := range d.Options {
 		data.Options = append(data.Options, chosenOption{o, !d.FreeText && o.Value == d.Answer})
 	}
 	data.Aliases, data.History = historyOf(x)
-	data.Used, data.Before = lastOf(x.Uses)
-	slices.Reverse(data.Used)
+	uses, before := lastOf(x.Uses)
+	data.Before = before
+	for _, a := range slices.Backward(uses) {
+		data.Used = append(data.Used, usedBy{a, howUsed(x, a)})
+	}
 	data.Story, data.Skipped = lastOf(x.Events)
 	if data.Newer, err = newer(v, d); err != nil {
 		return err
@@ -158,9 +180,23 @@ func (s *Server) showDecision(v *visit) error {
 			return err
 		}
 	}
-	return s.render(v, http.StatusOK, "decision", page{
+	return s.render(v, status, "decision", page{
 		Title: "Decision", Nav: "memory", Done: decisionDone(v.r.URL.Query().Get("done")), Data: data,
 	})
+}
+
+// howUsed says how an ask came to be given a decision.
+func howUsed(x revue.Explanation, a revue.AskRecord) string {
+	switch {
+	case a.Reused != nil:
+		return "reused"
+	case x.Lot != nil && x.Lot.ID == a.LotID && len(x.Lot.Asks) > 0 && x.Lot.Asks[0].ID != a.ID:
+		return "joined the card"
+	case x.Lot != nil && x.Lot.ID == a.LotID:
+		return "opened the card"
+	default: // of a card that confirmed it, or one that is not there any more
+		return "on a card"
+	}
 }
 
 // historyOf returns the wordings and the corrections of a decision, each with whether it stands.
@@ -224,14 +260,27 @@ func (s *Server) told(v *visit, d revue.Decision) (*toldNow, error) {
 	}
 	for _, m := range found.Matches {
 		if m.DecisionID == d.ID {
-			return &toldNow{m.ReuseGuidance, m.Reason, fmt.Sprintf("%.2f", m.Confidence)}, nil
+			return &toldNow{m.ReuseGuidance, m.Reason, share(m.Confidence)}, nil
 		}
 	}
 	return nil, nil //nolint:nilnil // a lookup does not find it, and that is no failure
 }
 
-// correctDecision takes the form of a correction.
+// correctDecision takes the form of a correction. What can't be done is said beside the form, with all that was filled in.
 func (s *Server) correctDecision(v *visit) error {
+	err := s.correct(v)
+	if revue.CodeOf(err) != revue.CodeInvalid {
+		return err
+	}
+	if x, werr := v.reviewer.Why(v.r.Context(), v.r.PathValue("id")); werr != nil || x.Decision.Purged { // it has no form
+		return err
+	}
+	f := v.r.PostForm
+	form := correctionForm{Verb: f.Get("verb"), After: f.Get("after"), Date: f.Get("date"), Note: strings.ToValidUTF8(f.Get("note"), "\uFFFD")}
+	return s.decisionWith(v, http.StatusUnprocessableEntity, form, message(err))
+}
+
+func (s *Server) correct(v *visit) error {
 	c := revue.Correction{
 		DecisionID: v.r.PathValue("id"), Verb: revue.Verb(v.r.PostForm.Get("verb")), Note: strings.TrimSpace(v.r.PostForm.Get("note")),
 	}

@@ -74,7 +74,8 @@ func (s *Server) fail(ctx context.Context, v *visit, err error) {
 	if v.reviewer != nil && v.board == nil && status != http.StatusServiceUnavailable {
 		v.board, _ = s.boards.current(ctx, v.human.Workspace, v.reviewer) // without it the page names no number
 	}
-	if rerr := s.render(v, status, "error", page{Title: heading, Data: errorPage{Heading: heading, Message: message(err)}}); rerr != nil {
+	pg := page{Title: heading, Data: errorPage{Heading: heading, Message: message(err)}}
+	if rerr := s.render(v, status, "error", pg); rerr != nil { //nolint:contextcheck // the context is that of the request
 		s.log.ErrorContext(ctx, "the page of an error failed", "err", rerr)
 	}
 }

@@ -29,7 +29,7 @@ func drawnMark(n int) string {
 			size = 13
 		}
 		if n > 99 {
-			text = "99"
+			text, size = "99+", 10
 		}
 		dot = fmt.Sprintf(`<circle cx="22" cy="22" r="10" fill="#ffb938"/><text x="22" y="27" font-family="sans-serif" font-weight="700" font-size="%d" text-anchor="middle" fill="#14161a">%s</text>`, size, text)
 	}

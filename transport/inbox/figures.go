@@ -67,6 +67,9 @@ type tally struct {
 	Dismissed int // asks that a dismissal ended
 	Expired   int // approvals that nobody answered in time
 
+	// The same, in lots.
+	AnsweredCards, DismissedCards, ExpiredCards int
+
 	waits []time.Duration // of each lot that was answered: from when it was opened
 }
 
@@ -81,6 +84,9 @@ func (t *tally) add(o tally) {
 	t.Answered += o.Answered
 	t.Dismissed += o.Dismissed
 	t.Expired += o.Expired
+	t.AnsweredCards += o.AnsweredCards
+	t.DismissedCards += o.DismissedCards
+	t.ExpiredCards += o.ExpiredCards
 	t.waits = append(t.waits, o.waits...)
 }
 
@@ -359,15 +365,18 @@ func (l *ledger) take(e revue.Event, lots map[string]lotFacts, now time.Time) {
 	case revue.EventLotAnswered:
 		delete(l.open, e.Lot)
 		t().Answered += len(e.Asks)
+		t().AnsweredCards++
 		if !lot.opened.IsZero() {
 			t().waits = append(t().waits, max(0, e.At.Sub(lot.opened)))
 		}
 	case revue.EventLotDismissed:
 		delete(l.open, e.Lot)
 		t().Dismissed += len(e.Asks)
+		t().DismissedCards++
 	case revue.EventLotExpired:
 		delete(l.open, e.Lot)
 		t().Expired += len(e.Asks)
+		t().ExpiredCards++
 	case revue.EventLotReopened:
 		l.open[e.Lot] = lot
 	case revue.EventDecisionMade, revue.EventDecisionConfirmed:

@@ -17,6 +17,7 @@ import (
 const (
 	rowsOnPage = 100
 	maxChoices = 200 // repositories and agents that the filters offer
+	maxLanes   = 50  // streams that are named above a list
 )
 
 // query is what a list is asked for, as it is in the address.
@@ -96,6 +97,21 @@ type list struct {
 	Tick    bool // rows can be ticked
 	Now     time.Time
 }
+
+// Named are the streams that are named above the list: the first of them, and the one that is asked for.
+func (l *list) Named() []lane {
+	if len(l.Lanes) <= maxLanes {
+		return l.Lanes
+	}
+	out := slices.Clone(l.Lanes[:maxLanes])
+	if i := slices.IndexFunc(l.Lanes, func(at lane) bool { return at.Current }); i >= maxLanes {
+		out = append(out, l.Lanes[i])
+	}
+	return out
+}
+
+// Unnamed is how many streams are not named.
+func (l *list) Unnamed() int { return len(l.Lanes) - len(l.Named()) }
 
 // lane is a stream, and the rows of it that are on this page.
 type lane struct {
@@ -263,6 +279,34 @@ func sorted(lots []*openLot, newest bool) []*openLot {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Seq, b.Seq))
 	})
 	return lots
+}
+
+// following is the address of what waits after a lot that has just ended, in the list that it was opened from; "" for none.
+func (s *Server) following(v *visit, lot revue.Lot) (string, error) {
+	settings, err := v.admin.Streams(v.r.Context())
+	if err != nil {
+		return "", err
+	}
+	return followingIn(v.board, settings, queryOf(v), lot), nil
+}
+
+func followingIn(board *snapshot, settings []revue.Stream, q query, lot revue.Lot) string {
+	with := *board
+	with.lots = append(slices.DeleteFunc(slices.Clone(board.lots), func(l *openLot) bool { return l.ID == lot.ID }), summarize(lot))
+	first, past := "", false
+	for _, lane := range listFrom(&with, settings, q, lot.ID, time.Now()).Lanes {
+		for _, r := range lane.Rows {
+			switch {
+			case r.Current:
+				past = true
+			case past:
+				return r.Link
+			case first == "":
+				first = r.Link
+			}
+		}
+	}
+	return first
 }
 
 func (s *Server) showInbox(v *visit) error {

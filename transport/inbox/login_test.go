@@ -3,6 +3,8 @@ package inbox
 import (
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -132,4 +134,55 @@ func TestAddressOf(t *testing.T) {
 	} {
 		require.Equal(t, want, addressOf(&http.Request{RemoteAddr: remote}))
 	}
+}
+
+// A server on another port of the host can set cookies of the name: they let nobody in, and shut nobody out.
+func TestSeveralCookies(t *testing.T) {
+	s := newSite(t, nil)
+	mine := s.session("acme", "Ada")
+	ended := s.session("acme", "Bo")
+	_, err := s.desk.Admin(s.human("acme", "Ada")).RevokeToken(t.Context(), ended.ID)
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		values []string
+		status int
+	}{
+		"its own":           {[]string{mine.Secret}, 200},
+		"one before":        {[]string{"other", mine.Secret}, 200},
+		"one after":         {[]string{mine.Secret, "other"}, 200},
+		"one of each":       {[]string{"", ended.Secret, mine.Secret, "rvu_s_other"}, 200},
+		"none that is good": {[]string{"other", ended.Secret, "rvu_s_other", ""}, 303},
+		"very many":         {append(slices.Repeat([]string{"other"}, 1000), mine.Secret), 303},
+	} {
+		var cookie []string
+		for _, v := range c.values {
+			cookie = append(cookie, "revue_session="+v)
+		}
+		header := map[string]string{"Cookie": strings.Join(cookie, "; ")}
+		require.Equal(t, c.status, s.do(call{method: http.MethodGet, path: "/", header: header}).StatusCode, name)
+		if c.status != 200 {
+			continue
+		}
+		// The forms are of the session that was taken.
+		res := s.do(call{method: http.MethodPost, path: "/settings/streams", header: header, form: url.Values{"slug": {"web"}, "csrf": {formToken(mine.Secret)}}})
+		require.NotEqual(t, http.StatusForbidden, res.StatusCode, name)
+		res = s.do(call{method: http.MethodPost, path: "/settings/streams", header: header, form: url.Values{"slug": {"web"}, "csrf": {formToken("other")}}})
+		require.Equal(t, http.StatusForbidden, res.StatusCode, name)
+	}
+}
+
+// What is opened in a browser with a token ends with that token.
+func TestBrowserEndsWithItsToken(t *testing.T) {
+	s := newSite(t, nil)
+	admin := s.desk.Admin(s.human("acme", "Ada"))
+	tok, err := admin.CreateToken(t.Context(), revue.NewToken{Kind: revue.TokenHuman, Owner: "Eve", Life: time.Hour})
+	require.NoError(t, err)
+	res := s.login(url.Values{"code": {tok.Secret}}, nil)
+	require.Len(t, res.Cookies(), 1)
+	c := res.Cookies()[0]
+	require.WithinDuration(t, tok.ExpiresAt, c.Expires, time.Minute)
+	require.Equal(t, http.StatusOK, s.do(call{method: http.MethodGet, path: "/", cookie: c.Value}).StatusCode)
+	_, err = admin.RevokeToken(t.Context(), tok.ID)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusSeeOther, s.do(call{method: http.MethodGet, path: "/", cookie: c.Value}).StatusCode)
 }

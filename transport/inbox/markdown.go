@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
@@ -27,7 +28,8 @@ const (
 	maxTarget   = 2000 // bytes of an address that is made a link
 	maxGrowth   = 16   // bytes of HTML for each byte of text, beyond
 	maxGrown    = 64 << 10
-	maxShown    = 120 // bytes of an address that are shown beside its text
+	maxShown    = 120 // bytes of an address that are shown beside its text, or more where the host is long
+	maxPathEnds = 40  // bytes of what is after a long host that are shown, half of them of its end
 )
 
 // A markdown turns the Markdown of agents into a closed set of elements. It is safe for concurrent use.
@@ -68,16 +70,17 @@ func newMarkdown() *markdown {
 	)}
 }
 
-// html shows a text of an agent as Markdown, whole.
+// html shows a text of an agent as Markdown, whole. It is in a frame that says whose it is, so that it is taken for no part
+// of the page.
 func (m *markdown) html(s string) template.HTML {
 	var b strings.Builder
+	b.WriteString(`<div class="prose"><p class="from">From the agent</p>`)
 	if out, ok := m.rendered(s); ok {
-		b.WriteString(`<div class="prose">`)
 		b.WriteString(out)
-		b.WriteString("</div>")
 	} else {
 		writeBlock(&b, s)
 	}
+	b.WriteString("</div>")
 	return template.HTML(b.String()) //nolint:gosec // of the elements of drawing alone, with escaped text
 }
 
@@ -125,8 +128,6 @@ func intricate(s string) bool {
 			if columns = max(columns, cellsOf(row)); columns > maxColumns {
 				return true
 			}
-		case columns > 0 && cellsOf(row) > columns:
-			return true // what is right of the last column would not be shown
 		}
 		if cells += columns; cells > maxCells {
 			return true
@@ -264,10 +265,18 @@ func (d *drawing) node(n ast.Node) {
 	case *east.TableHeader:
 		d.b.WriteString("<thead><tr>")
 		for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-			d.inline("th", c)
+			if c.HasChildren() {
+				d.inline("th", c)
+			} else { // a heading of nothing
+				d.inline("td", c)
+			}
 		}
 		d.b.WriteString("</tr></thead><tbody>")
 	case *east.TableRow:
+		if d.excess(n) {
+			d.deep = true // it would not be shown
+			return
+		}
 		d.b.WriteString("<tr>")
 		for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 			d.inline("td", c)
@@ -296,6 +305,18 @@ func (d *drawing) node(n ast.Node) {
 	default: // a kind that the parser above does not make
 		d.children(n)
 	}
+}
+
+// excess reports whether a row of a table has something right of the last column, which the parser drops.
+func (d *drawing) excess(row *east.TableRow) bool {
+	from := row.Pos()
+	for c := row.FirstChild(); c != nil; c = c.NextSibling() {
+		if l := c.Lines(); l != nil && l.Len() > 0 {
+			from = l.At(l.Len() - 1).Stop
+		}
+	}
+	rest, _, _ := strings.Cut(string(d.src[from:]), "\n")
+	return strings.Trim(rest, "| \t\r\v\f") != ""
 }
 
 // write writes a text, and keeps it for inline to look at.
@@ -414,7 +435,7 @@ func (d *drawing) autoLink(n *ast.AutoLink) {
 	d.write(label)
 	d.close()
 	if !at.is(label) {
-		d.show(at.shown)
+		d.show(at)
 	}
 }
 
@@ -441,7 +462,7 @@ func (d *drawing) link(n ast.Node, to, title, prefix string) {
 		d.close()
 	}
 	if prefix != "" || !at.is(label) {
-		d.show(at.shown)
+		d.show(at)
 	}
 	if title != "" {
 		d.b.WriteString(` <span class="quiet">`)
@@ -456,14 +477,14 @@ func (d *drawing) open(at target) {
 
 func (d *drawing) close() { d.b.WriteString("</a>") }
 
-// show writes where a link leads.
-func (d *drawing) show(to string) {
+// show writes where a link leads. Of a long one the middle of what is after the host is left out, never of the host.
+func (d *drawing) show(at target) {
+	head, tail := at.cut()
 	d.b.WriteString(` <span class="target"><bdi>`)
-	if head, rest := cutText(to, maxShown); rest != "" {
-		writeText(&d.b, head)
+	writeText(&d.b, head)
+	if tail != "" {
 		d.b.WriteString("…")
-	} else {
-		writeText(&d.b, to)
+		writeText(&d.b, tail)
 	}
 	d.b.WriteString("</bdi></span>")
 }
@@ -472,6 +493,25 @@ func (d *drawing) show(to string) {
 type target struct {
 	href  string // "" where it is not to be followed
 	shown string
+}
+
+// cut returns an address in two parts around what is left out of it, or whole. What is no link may have its host anywhere, so
+// it is whole too.
+func (t target) cut() (head, tail string) {
+	u, err := url.Parse(t.href)
+	if t.href == "" || err != nil || u.Host == "" {
+		return t.shown, ""
+	}
+	host := len(u.Scheme) + len("://") + len(u.Host)
+	if len(t.shown) <= max(maxShown, host+maxPathEnds) {
+		return t.shown, ""
+	}
+	head, _ = cutText(t.shown[host:], max(maxShown-host, maxPathEnds)-maxPathEnds/2)
+	end := len(t.shown) - maxPathEnds/2
+	for end < len(t.shown) && !utf8.RuneStart(t.shown[end]) {
+		end++
+	}
+	return t.shown[:host] + head, t.shown[end:]
 }
 
 // is reports whether a text is just the address.

@@ -2,7 +2,6 @@ package inbox
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -88,7 +87,7 @@ func (s *Server) lookUp(v *visit, data *memoryPage) error {
 	}
 	data.Scored, data.Context = true, found.Context
 	for _, m := range found.Matches {
-		data.Found = append(data.Found, foundDecision{m, fmt.Sprintf("%.2f", m.Score), fmt.Sprintf("%.2f", m.Confidence)})
+		data.Found = append(data.Found, foundDecision{m, share(m.Score), share(m.Confidence)})
 	}
 	return nil
 }

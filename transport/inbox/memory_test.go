@@ -56,7 +56,7 @@ func TestMemoryPage(t *testing.T) {
 	found := o.get("/memory?" + url.Values{"q": {d.Question}, "concepts": {"orders"}}.Encode())
 	text := found.text(t)
 	require.Contains(t, found.body, `href="/decisions/`+d.ID+`"`)
-	require.Contains(t, text, "apply fresh score 1.00 · confidence 0.")
+	require.Contains(t, text, "apply fresh score 100 % · confidence ")
 	near := o.get("/memory?" + url.Values{"q": {"Which database should the orders service not use?"}}.Encode()).text(t)
 	require.Contains(t, near, "confirm fresh score")
 	require.Contains(t, near, "negation")
@@ -150,7 +150,7 @@ func TestDecisionPage(t *testing.T) {
 	text := page.text(t)
 	for _, want := range []string{
 		ask.Question, "Postgres", "We know it well.", "Bob , through cli", "as a rule", "Agents are told apply confidence", "SQLite ( sqlite )",
-		"One node only.", "concepts: orders", "codex", "claude", "reused", "asked the human", "Nobody corrected it", "decision.made", "lot.answered", "ask.reused",
+		"One node only.", "concepts: orders", "codex", "claude", "reused", "opened the card", "Nobody corrected it", "decision.made", "lot.answered", "ask.reused",
 		"repository unknown", "put to a human everywhere",
 	} {
 		require.Contains(t, text, want)

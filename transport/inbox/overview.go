@@ -35,6 +35,7 @@ type overviewPage struct {
 	Median  string
 	P90     string
 	Changed int // corrections
+	Undone  int // corrections, and wordings, that were taken back
 }
 
 // weekRow is a week in the table below the plots.
@@ -110,7 +111,11 @@ func overviewOf(sum overview, names map[string]string, stream string) overviewPa
 	}
 	data.Askers = data.Askers[:min(askersShown, len(data.Askers))]
 	for _, verb := range sum.Verbs {
-		data.Changed += verb.N
+		if verb.Verb == "" {
+			data.Undone = verb.N
+		} else {
+			data.Changed += verb.N
+		}
 	}
 	data.Median, data.P90 = spent(data.Total, data.Total.Median), spent(data.Total, data.Total.P90)
 	data.plot()
@@ -131,7 +136,7 @@ func (d *overviewPage) plot() {
 			t = w.By[d.Stream]
 		}
 		cards.Values[i], joined.Values[i], reused.Values[i] = float64(max(0, t.Asks-t.Joined-t.Reused)), float64(max(0, t.Joined)), float64(t.Reused)
-		answered.Values[i], dismissed.Values[i], expired.Values[i] = float64(t.Answered), float64(t.Dismissed), float64(t.Expired)
+		answered.Values[i], dismissed.Values[i], expired.Values[i] = float64(t.AnsweredCards), float64(t.DismissedCards), float64(t.ExpiredCards)
 		half.Values[i], nine.Values[i] = -1, -1
 		if t.Waited > 0 {
 			half.Values[i], nine.Values[i] = t.Median.Seconds(), t.P90.Seconds()
@@ -140,7 +145,7 @@ func (d *overviewPage) plot() {
 	}
 	d.Plots = []plot{
 		stacked("asks", "Asks, by what became of them at once", starts, []series{cards, joined, reused}),
-		stacked("ends", "Asks, by how they ended", starts, []series{answered, dismissed, expired}),
+		stacked("ends", "Cards, by how they ended", starts, []series{answered, dismissed, expired}),
 		timed("waits", "Time until a card was answered", starts, []series{half, nine}),
 	}
 }

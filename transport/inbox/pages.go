@@ -10,9 +10,11 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/revuehq/revue"
 	"github.com/revuehq/revue/internal/httpguard"
 	"github.com/revuehq/revue/internal/term"
 )
@@ -28,7 +30,7 @@ type page struct {
 	More    bool   // there are more than that
 	Live    bool   // the page is kept current; render fills it in
 	Seq     int64  // the event that the page reflects at least; as well
-	Opened  int64  // the event that opened the newest lot; as well
+	Opened  int64  // the event that opened the newest lot of a stream that is not muted; as well
 	Session string // tells sessions apart, and nothing else of them; as well
 	Still   bool   // what is in main is not replaced when something happens
 	Done    string // what was done just now
@@ -126,8 +128,10 @@ func (p *pages) funcs() template.FuncMap {
 		"short": func(s string) template.HTML { return line(upTo(s, maxName)) },
 		"plain": func(s string) string { return term.Line(s, maxName) },
 		"left":  left,
-		"time":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
-		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"part":  pathPart,
+		"fresh": freshClass, "status": statusClass,
+		"time": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
+		"iso":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	}
 }
 
@@ -158,13 +162,11 @@ func (s *Server) render(v *visit, status int, name string, pg page) error {
 	pg.Version, pg.Now = s.opts.Version, time.Now()
 	if v.board != nil {
 		pg.Open, pg.More, pg.Seq = len(v.board.lots), v.board.more, int64(v.board.seq)
-		if n := len(v.board.lots); n > 0 {
-			pg.Opened = int64(v.board.lots[n-1].Seq)
-		}
+		pg.Opened = int64(s.newestTold(v))
 		pg.Live, pg.Session = status == http.StatusOK, sessionMark(v.secret)
 	}
 	if pg.Done == "" && v.r.Method == http.MethodGet {
-		pg.Done = doneSentence(v.r.URL.Query().Get("done"))
+		pg.Done = doneSentence(v.r.URL.Query().Get("done"), pg.Data)
 	}
 	var b bytes.Buffer
 	if err := t.Execute(&b, pg); err != nil {
@@ -174,20 +176,54 @@ func (s *Server) render(v *visit, status int, name string, pg page) error {
 	return nil
 }
 
-// doneSentence says what was done, by the word that the address has for it; "" for any other.
-func doneSentence(word string) string {
-	switch word {
-	case "signed-out":
-		return "You are signed out."
-	case "answered":
+// newestTold is the event that opened the newest lot of which anybody is notified: one of no muted stream.
+func (s *Server) newestTold(v *visit) revue.Seq {
+	lots := v.board.lots
+	if len(lots) == 0 {
+		return 0
+	}
+	streams, err := v.admin.Streams(v.r.Context())
+	if err != nil {
+		s.log.WarnContext(v.r.Context(), "which streams are muted could not be read", "err", err)
+	}
+	muted := map[string]bool{}
+	for _, st := range streams {
+		muted[st.Slug] = st.Muted
+	}
+	for _, l := range slices.Backward(lots) {
+		if !muted[l.Stream] {
+			return l.Seq
+		}
+	}
+	return 0
+}
+
+// doneSentence says what was done, by the word that the address has for it, where what is shown agrees; "" for any other. An
+// address can be made up, kept and opened again.
+func doneSentence(word string, shown any) string {
+	var lot revue.Lot
+	switch d := shown.(type) {
+	case loginPage:
+		if word == "signed-out" && d.Error == "" {
+			return "You are signed out."
+		}
+	case card:
+		lot = d.Lot
+	}
+	approval, value := lot.Kind == revue.KindApproval, ""
+	if lot.Answer != nil {
+		value = lot.Answer.Value
+	}
+	switch {
+	case word == "answered" && lot.Status == revue.StatusAnswered && !approval:
 		return "Answered: the agents that wait get it now."
-	case "approved":
+	case word == "approved" && lot.Status == revue.StatusAnswered && approval && value == revue.Approved:
 		return "Approved: the agent goes on."
-	case "declined":
+	case word == "declined" && lot.Status == revue.StatusAnswered && approval && value == revue.Declined:
 		return "Declined: the agent is told."
-	case "dismissed":
+	case word == "dismissed" && lot.Status == revue.StatusDismissed && lot.MergedInto == "":
 		return "Dismissed without an answer."
-	case "reopened":
+	case word == "reopened" && lot.Status == revue.StatusOpen && lot.Earlier != nil:
 		return "Open again."
 	default:
 		return ""

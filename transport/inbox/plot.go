@@ -31,15 +31,15 @@ type bar struct{ X, Y, W, H, Class, Tip string }
 
 type segment struct{ X1, Y1, X2, Y2, Class string }
 
-type dot struct{ X, Y, Class, Tip string }
+type dot struct{ X, Y, R, Class, Tip string }
 
-type label struct{ X, Text string }
+type label struct{ X, Anchor, Text string }
 
 // The place of what is drawn.
 const (
 	plotTop    = 14.0 // pixels
 	plotBottom = 144.0
-	plotLeft   = 11.0 // percent
+	plotLeft   = 18.0 // percent; before it is room for the longest time that a line is named by
 	plotRight  = 100.0
 )
 
@@ -67,7 +67,11 @@ func days(starts []time.Time) []label {
 	for i, at := range starts {
 		if (len(starts)-1-i)%3 == 0 {
 			x, _ := column(i, len(starts))
-			out = append(out, label{part(x), at.Format("2 Jan")})
+			l := label{part(x), "middle", at.Format("2 Jan")}
+			if i == len(starts)-1 { // it stays inside
+				l.X, l.Anchor = part(plotRight), "end"
+			}
+			out = append(out, l)
 		}
 	}
 	return out
@@ -143,14 +147,14 @@ func timed(id, title string, starts []time.Time, rows []series) plot {
 	for _, r := range rows {
 		p.Key = append(p.Key, keyed{r.Class, r.Name})
 	}
-	for _, r := range slices.Backward(rows) { // the first lies on top
+	for n, r := range slices.Backward(rows) { // the first lies on top, and those below it are larger: they are seen where both are equal
 		last := -1
 		for i, v := range r.Values {
 			if v < 0 {
 				continue
 			}
 			x, _ := column(i, len(starts))
-			d := dot{X: part(x), Y: pixels(height(v, top)), Class: r.Class}
+			d := dot{X: part(x), Y: pixels(height(v, top)), R: strconv.Itoa(4 + 2*n), Class: r.Class}
 			spent := short(time.Duration(v * float64(time.Second)))
 			d.Tip = fmt.Sprintf("Week of %s: %s %s", starts[i].Format("2 January"), r.Name, spent)
 			if last >= 0 {

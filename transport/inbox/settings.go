@@ -12,6 +12,9 @@ import (
 	"github.com/revuehq/revue"
 )
 
+// streamsOnPage is how many streams the settings show at once.
+const streamsOnPage = 50
+
 // settingsPage is what the settings show.
 type settingsPage struct {
 	Call     string // id of what a form on the page does
@@ -19,8 +22,12 @@ type settingsPage struct {
 	Ended    []shownToken
 	Sessions []shownToken
 	Members  []shownMember
-	Gone     int // members who were removed
-	Streams  []revue.Stream
+	Gone     int            // members who were removed
+	Streams  []revue.Stream // of this page
+	Part     int            // which page of the streams this is, from 1
+	Parts    int
+	Before   int // the pages around; 0 for none
+	After    int
 	Keys     []revue.PublicKey
 	Where    string // the workspace
 	URL      string // of the plane
@@ -93,9 +100,11 @@ func (s *Server) showSettings(v *visit) error {
 		}
 		data.Members = append(data.Members, shownMember{m, m.ID == v.human.ID, standing[m.ID]})
 	}
-	if data.Streams, err = v.admin.Streams(ctx); err != nil {
+	streams, err := v.admin.Streams(ctx)
+	if err != nil {
 		return err
 	}
+	data.pageStreams(streams, v.r.URL.Query().Get("part"))
 	if data.Keys, err = s.plane.Keys(ctx); err != nil {
 		return err
 	}
@@ -105,6 +114,20 @@ func (s *Server) showSettings(v *visit) error {
 	return s.render(v, http.StatusOK, "settings", page{
 		Title: "Settings", Nav: "settings", Done: settingsDone(v.r.URL.Query().Get("done")), Data: data,
 	})
+}
+
+// pageStreams takes the page of the streams that is asked for.
+func (p *settingsPage) pageStreams(all []revue.Stream, part string) {
+	p.Parts = max(1, (len(all)+streamsOnPage-1)/streamsOnPage)
+	n, err := strconv.Atoi(part)
+	if err != nil {
+		n = 1
+	}
+	p.Part = min(max(n, 1), p.Parts)
+	p.Streams = all[(p.Part-1)*streamsOnPage : min(len(all), p.Part*streamsOnPage)]
+	if p.Before = p.Part - 1; p.Part < p.Parts {
+		p.After = p.Part + 1
+	}
 }
 
 // tokenName is what a token is told apart by.
@@ -208,7 +231,11 @@ func (s *Server) setStream(v *visit) error {
 	if _, err := v.admin.SetStream(v.r.Context(), set); err != nil {
 		return err
 	}
-	return v.redirect("/settings?done=stream#streams")
+	part := ""
+	if n, err := strconv.Atoi(form.Get("part")); err == nil && n > 1 {
+		part = "&part=" + strconv.Itoa(n)
+	}
+	return v.redirect("/settings?done=stream" + part + "#streams")
 }
 
 // clip shortens what is repeated in an error.

@@ -21,6 +21,7 @@ const (
 	maxMarks  = 8       // marks of any kind on one letter
 	maxBlanks = 3       // blank lines in a row
 	maxBlock  = 8 << 10 // bytes of a block that are shown unfolded
+	maxNames  = 200     // remarks in one text on what a mark of it stands for; the marks beyond have none
 )
 
 // line shows a text of an agent in one line of a page: escaped, set apart from the direction of what is around it, and
@@ -97,12 +98,23 @@ func write(b *strings.Builder, s string, lines bool) {
 	}
 	words := mixedWords(s)
 	start, prev, stack, marks := 0, rune(0), 0, 0
+	remarks := 0
+	remark := func(what string) string {
+		if remarks++; remarks > maxNames {
+			return ""
+		}
+		return what
+	}
 	flush := func(end int) { b.WriteString(template.HTMLEscapeString(s[start:end])) }
 	for i := 0; i < len(s); {
 		if len(words) > 0 && i == words[0].start {
 			flush(i)
 			start = i
-			b.WriteString(`<span class="mixed" title="` + template.HTMLEscapeString(words[0].why) + `">`)
+			if why := remark(words[0].why); why != "" {
+				b.WriteString(`<span class="mixed" title="` + template.HTMLEscapeString(why) + `">`)
+			} else {
+				b.WriteString(`<span class="mixed">`)
+			}
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
 		next, _ := utf8.DecodeRuneInString(s[i+n:])
@@ -118,7 +130,7 @@ func write(b *strings.Builder, s string, lines bool) {
 		switch {
 		case r == utf8.RuneError && n == 1:
 			flush(i)
-			odd(b, fmt.Sprintf("0x%02X", s[i]), "no UTF-8")
+			odd(b, fmt.Sprintf("0x%02X", s[i]), remark("no UTF-8"))
 			start = end
 		case r == '\n' && lines:
 			if blank, after := blankLines(s[i:]); blank > maxBlanks {
@@ -144,7 +156,7 @@ func write(b *strings.Builder, s string, lines bool) {
 			if times > 1 {
 				what += fmt.Sprintf(" ×%d", times)
 			}
-			odd(b, what, runeName(r))
+			odd(b, what, remark(runeName(r)))
 			start = end
 		}
 		prev = r
@@ -152,7 +164,10 @@ func write(b *strings.Builder, s string, lines bool) {
 		if len(words) > 0 && i >= words[0].end {
 			flush(i)
 			start = i
-			b.WriteString(`</span><span class="tag">mixed alphabets</span>`)
+			b.WriteString(`</span>`)
+			if remarks <= maxNames {
+				b.WriteString(`<span class="tag">mixed alphabets</span>`)
+			}
 			words = words[1:]
 		}
 	}
@@ -179,6 +194,10 @@ func plain(s string, lines bool) bool {
 }
 
 func odd(b *strings.Builder, what, title string) {
+	if title == "" {
+		b.WriteString(`<span class="odd">` + what + `</span>`)
+		return
+	}
 	b.WriteString(`<span class="odd" title="` + template.HTMLEscapeString(title) + `">` + what + `</span>`)
 }
 
@@ -299,15 +318,32 @@ func alphabetOf(r rune) alphabet {
 		return cyrillic
 	case unicode.Is(unicode.Greek, r):
 		return greek
-	case unicode.In(r, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Georgian, unicode.Lisu, unicode.Deseret,
-		unicode.Old_Italic, unicode.Gothic, unicode.Carian, unicode.Lycian, unicode.Lydian, unicode.Runic, unicode.Osage):
-		for name, table := range unicode.Scripts {
-			if unicode.Is(table, r) {
-				return alphabet(strings.ReplaceAll(name, "_", " "))
-			}
-		}
 	case unicode.Is(unicode.Nd, r):
 		return digits
+	case r >= 0x3000 && r < 0xA4D0, r >= 0xAC00 && r < 0xD7B0: // kana, Han, Hangul
+		return ""
+	}
+	for _, script := range [...]struct {
+		name  alphabet
+		table *unicode.RangeTable
+	}{
+		{"Armenian", unicode.Armenian},
+		{"Cherokee", unicode.Cherokee},
+		{"Coptic", unicode.Coptic},
+		{"Georgian", unicode.Georgian},
+		{"Lisu", unicode.Lisu},
+		{"Deseret", unicode.Deseret},
+		{"Old Italic", unicode.Old_Italic},
+		{"Gothic", unicode.Gothic},
+		{"Carian", unicode.Carian},
+		{"Lycian", unicode.Lycian},
+		{"Lydian", unicode.Lydian},
+		{"Runic", unicode.Runic},
+		{"Osage", unicode.Osage},
+	} {
+		if unicode.Is(script.table, r) {
+			return script.name
+		}
 	}
 	return ""
 }

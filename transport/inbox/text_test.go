@@ -3,6 +3,7 @@ package inbox
 import (
 	"bufio"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"regexp"
 	"slices"
@@ -39,14 +40,14 @@ func hostile(t testing.TB) []string {
 func allowed() map[string][]string {
 	return map[string][]string{
 		"bdi": {"class"}, "span": {"class", "title"}, "details": {"class"}, "summary": nil, "mark": nil,
-		"div": {"class", "tabindex"}, "p": nil, "br": nil, "hr": nil, "h3": nil, "h4": nil, "h5": nil, "h6": nil, "blockquote": nil,
+		"div": {"class", "tabindex"}, "p": {"class"}, "br": nil, "hr": nil, "h3": nil, "h4": nil, "h5": nil, "h6": nil, "blockquote": nil,
 		"ul": nil, "ol": {"start"}, "li": nil, "pre": nil, "code": nil, "em": nil, "strong": nil, "del": nil,
 		"table": nil, "thead": nil, "tbody": nil, "tr": nil, "th": nil, "td": nil, "a": {"href", "rel", "target"},
 	}
 }
 
 var (
-	classes = []string{"block", "odd", "mixed", "tag", "more", "prose", "scroll", "quiet", "target", "added", "removed", "hunk", "meta", "info"}
+	classes = []string{"block", "odd", "mixed", "tag", "more", "prose", "scroll", "quiet", "target", "added", "removed", "hunk", "meta", "info", "from"}
 	leads   = regexp.MustCompile(`^(https?://[a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?([/?#]|$)|mailto:[A-Za-z0-9._+-]+@[A-Za-z0-9.-]+$)`)
 	codeIs  = regexp.MustCompile(`^U\+([0-9A-F]{4,6})(?: ×(\d+))?$`)
 	byteIs  = regexp.MustCompile(`^0x([0-9A-F]{2})$`)
@@ -364,7 +365,7 @@ func TestMarkdown(t *testing.T) {
 		{"alphabets mixed over elements", "p**а**y", `<p>p<strong>а</strong>y<span class="tag">mixed alphabets</span></p>`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, `<div class="prose">`+c.want+`</div>`, string(newMarkdown().html(c.in)))
+			require.Equal(t, framed(c.want), string(newMarkdown().html(c.in)))
 			safe(t, string(newMarkdown().html(c.in)))
 		})
 	}
@@ -375,7 +376,88 @@ func TestMarkdownPlain(t *testing.T) {
 	for _, s := range []string{
 		"|a|b|\n|-|-|\n|c|d|hidden|", "a|b\n-|-\nc|d|hidden", "> a|b\n> :-:|-\n> c|d|hidden|", strings.Repeat("> ", 20) + "deep", "|" + strings.Repeat("a|", 40) + "\n|" + strings.Repeat("-|", 40),
 	} {
-		require.Equal(t, string(block(s)), string(newMarkdown().html(s)))
+		require.Equal(t, framed(string(block(s))), string(newMarkdown().html(s)))
+	}
+}
+
+// framed is what is around every text of an agent that may look like a page.
+func framed(s string) string {
+	return `<div class="prose"><p class="from">From the agent</p>` + s + `</div>`
+}
+
+// A table whose rows have more cells than its head is shown as text, wherever something else looks like a wider head.
+func TestMarkdownShowsEveryCell(t *testing.T) {
+	for _, s := range []string{
+		"| step | target |\n|---|---|\n|---|---|---|---|\n| build | web | then drop | PRODUCTION |",
+		"```\n|-|-|-|-|-|\n```\n| step |\n|---|\n| build | SECRETLY | DROP |",
+		"# |-|-|-|-|\n| a |\n|-|\n| x | HIDDEN | TWICE |",
+		"a\n:-\nx | HIDDEN", "a\n-:\nx | HIDDEN", "| a\n| -\nx | HIDDEN", "a |\n- |\nx | HIDDEN",
+		"* | a |\n  |---|\n  | x | HIDDEN |", "1. | a |\n   |---|\n   | x | HIDDEN |", "> | a |\n> |---|\n> | x | HIDDEN |",
+		"> |-|-|-|\n> | a |\n> |---|\n> | x | HIDDEN |", "| a | b |\n|---|---|\n| | | HIDDEN |", "| a |\n|---|\n||HIDDEN|",
+		"| a | b |\n|---|---|\n| x | y \\\\| HIDDEN | TWICE |", "| a |\n|-|\n| `x | HIDDEN` |", "| a |\n|-|\n| x |\\| HIDDEN |",
+		"| a |\n|-|\n|\tx\t|\tHIDDEN", "| a |\r\n|-|\r\n| x | HIDDEN |\r\n", "| a |\n|-|\n| x |\n| y | HIDDEN",
+	} {
+		checkMarkdown(t, s)
+	}
+	for _, s := range []string{"|a|b|\n|-|-|\n|c|d|", "|a|b|\n|-|-|\n|c||", "a|b\n-|-\nc|d \nc \n|", "> |a|\n> |-|\n> |c `\\|` d|"} {
+		require.Contains(t, string(newMarkdown().html(s)), "<table>", s)
+	}
+}
+
+// Texts that are put together from what has a meaning in Markdown lose no word.
+func TestMarkdownShowsEveryWord(t *testing.T) {
+	parts := []string{
+		"\n", "\n", "\n\n", " ", "W", "W", "W", "|", "|", "|-|\n", "|-|-|\n", "|-|-|-|-|\n", "| W | W |\n", "|W|\n", ":-\n", "\\|", "*", "_", "`", "```", "~~", "[", "](", ")", "]",
+		": ", "> ", "- ", "1. ", "# ", "\t", "    ", "<", ">", "http://x.y/", "\\", "&amp;", "![", "\"", "***\n", "===\n", "<W", "<http://W>", "W@a.b", "![W](W)", "[W](http://W \"W\")",
+		"[W]: http://W \"W\"\n", "[W][W]", "~~~ W\n", "``` W W\n", "www.W.com/", "<!-- W -->", "\r",
+	}
+	for seed := range uint64(3000) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		var b strings.Builder
+		for range 5 + r.IntN(40) {
+			for i, piece := range strings.Split(parts[r.IntN(len(parts))], "W") {
+				if i > 0 {
+					b.WriteString("q" + strings.Repeat(string(rune('a'+r.IntN(26))), 2) + string(rune('a'+r.IntN(26))) + "z")
+				}
+				b.WriteString(piece)
+			}
+		}
+		checkMarkdown(t, b.String())
+	}
+}
+
+// Of an address, however long, the host is shown whole.
+func TestMarkdownShowsTheHost(t *testing.T) {
+	long := strings.Repeat("github.com.signin.", 20)
+	for _, host := range []string{"x.example", long + "evil.example", long + "evil.example:8443"} {
+		for _, rest := range []string{"", "/", "?q=" + strings.Repeat("y", 400) + "END", "/" + strings.Repeat("a/", 300) + "END", "#" + strings.Repeat("é", 200) + "END"} {
+			out := string(newMarkdown().html("[docs](https://" + host + rest + ")"))
+			_, shown, ok := strings.Cut(out, `<span class="target"><bdi>`)
+			require.True(t, ok, out)
+			shown, _, _ = strings.Cut(shown, "</bdi>")
+			require.True(t, strings.HasPrefix(shown, "https://"+host), shown)
+			require.LessOrEqual(t, len(shown), len(host)+220)
+			if strings.HasSuffix(rest, "END") {
+				require.True(t, strings.HasSuffix(shown, "END"), shown)
+				require.Contains(t, shown, "…")
+			}
+		}
+	}
+	at := "https://" + strings.Repeat("a", 200) + "@evil.example"
+	require.Contains(t, string(newMarkdown().html("[docs]("+at+")")), at, "no link: it may have its host anywhere")
+}
+
+// Text of an agent that looks like the sections of a card is in a frame with the name of whose it is.
+func TestMarkdownIsFramed(t *testing.T) {
+	for _, s := range []string{"---\n## Affected 1\n- nothing\n\n## Your answer\n> **Approved** by maria", "plain", strings.Repeat("> ", 20) + "## Your answer", "</div></section><h2>Your answer</h2>"} {
+		doc, err := html.Parse(strings.NewReader(string(newMarkdown().html(s))))
+		require.NoError(t, err)
+		body := doc.LastChild.LastChild
+		require.Same(t, body.FirstChild, body.LastChild, "something is outside of the frame: %q", s)
+		from := body.FirstChild.FirstChild
+		require.Equal(t, "from", attrOf(from, "class"))
+		require.Equal(t, "From the agent", from.FirstChild.Data)
+		require.NotContains(t, string(newMarkdown().html(s)), "<h2")
 	}
 }
 

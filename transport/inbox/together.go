@@ -32,6 +32,10 @@ type togetherPage struct {
 type togetherLot struct {
 	revue.Lot
 
+	Shown    string            // of its context
+	CutBytes int               // of it that are not shown
+	Own      int               // asks with a context of their own, which is on the card
+	Others   int               // asks that recommend something else
 	Wordings []revue.AskRecord // those that say it otherwise
 	Summary  *openLot
 	Offers   []revue.Option // the options in common, where what follows from them differs between the lots
@@ -66,7 +70,7 @@ func (s *Server) showTogether(v *visit) error {
 		case lot.Kind != revue.KindDecision || lot.Status != revue.StatusOpen:
 			data.Left++
 		default:
-			data.Lots = append(data.Lots, togetherLot{Lot: lot, Wordings: wordings(lot), Summary: summarize(lot)})
+			data.Lots = append(data.Lots, togetherLotOf(lot))
 		}
 	}
 	lots := make([]revue.Lot, len(data.Lots))
@@ -92,6 +96,32 @@ func (s *Server) showTogether(v *visit) error {
 		data.Options = append(data.Options, shared)
 	}
 	return s.render(v, http.StatusOK, "together", page{Title: "Answer together", Nav: "inbox", Data: data})
+}
+
+// togetherLotOf is a lot with all that an answer to it has to be weighed by, or how much of that is on its card alone.
+func togetherLotOf(lot revue.Lot) togetherLot {
+	out := togetherLot{Lot: lot, Wordings: wordings(lot), Summary: summarize(lot)}
+	head, rest := cutText(lot.Context, shownOwn)
+	out.Shown, out.CutBytes = head, len(rest)
+	for _, a := range lot.Asks {
+		if a.Context != "" && a.Context != lot.Context {
+			out.Own++
+		}
+		if a.Recommendation != "" && a.Recommendation != lot.Recommendation {
+			out.Others++
+		}
+	}
+	return out
+}
+
+// Advised is the label of the option that the agent recommends.
+func (l togetherLot) Advised() string {
+	for _, o := range l.Options {
+		if o.Value == l.Recommendation {
+			return o.Label
+		}
+	}
+	return l.Recommendation
 }
 
 // inCommon returns the options that every one of the lots has with the same value and label, in the order of the first.

@@ -40,6 +40,10 @@ const (
 	secureCookieName = "__Host-revue_session"
 )
 
+// maxCookies bounds how many cookies of the name are tried. Browsers send those for a longer path first, and servers on other
+// ports of the host can set them: one that opens nothing does not shut out the human whose own comes after it.
+const maxCookies = 8
+
 // secure reports whether browsers reach the server by TLS.
 func (s *Server) secure(r *http.Request) bool {
 	return r.TLS != nil || strings.HasPrefix(s.opts.BaseURL, "https://")
@@ -84,21 +88,21 @@ func (s *Server) admit(ctx context.Context, v *visit, rt route) error {
 
 // session resolves the session of a request. None, or one that has ended, is no error.
 func (s *Server) session(ctx context.Context, v *visit) error {
-	c, err := v.r.Cookie(s.cookie(v.r))
-	if err != nil {
-		return nil //nolint:nilerr // no cookie: nobody is signed in
-	}
-	p, err := s.sessions.Session(ctx, c.Value)
-	if revue.CodeOf(err) == revue.CodeDenied {
+	cookies := v.r.CookiesNamed(s.cookie(v.r))
+	for _, c := range cookies[:min(maxCookies, len(cookies))] {
+		p, err := s.sessions.Session(ctx, c.Value)
+		if revue.CodeOf(err) == revue.CodeDenied {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		v.principal, v.human = p, *p.Human
+		v.human.Via = "web"
+		v.reviewer, v.admin = s.plane.Reviewer(v.human), s.plane.Admin(v.human)
+		v.secret, v.csrf = c.Value, formToken(c.Value)
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	v.principal, v.human = p, *p.Human
-	v.human.Via = "web"
-	v.reviewer, v.admin = s.plane.Reviewer(v.human), s.plane.Admin(v.human)
-	v.secret, v.csrf = c.Value, formToken(c.Value)
 	return nil
 }
 

@@ -2,9 +2,12 @@ package inbox
 
 import (
 	"html/template"
+	"net/url"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/revuehq/revue"
 )
 
 // maxCompared bounds the words of two wordings that are compared with each other: the one number times the other.
@@ -130,4 +133,32 @@ func common(a, b []token) (inA, inB []bool) {
 		}
 	}
 	return inA, inB
+}
+
+// pathPart is an id as one part of a path, whatever it is made of. What would mean another place is none.
+func pathPart(id string) string {
+	if strings.Trim(id, ".") == "" {
+		return "-"
+	}
+	return url.PathEscape(id)
+}
+
+// freshClass is what the style sheet calls how fresh a decision is.
+func freshClass(f revue.Freshness) string {
+	switch f {
+	case revue.Fresh, revue.Aging, revue.Stale, revue.Expired:
+		return string(f)
+	default:
+		return "unknown"
+	}
+}
+
+// statusClass is what the style sheet calls how a lot stands.
+func statusClass(s revue.Status) string {
+	switch s {
+	case revue.StatusOpen, revue.StatusAnswered, revue.StatusDismissed, revue.StatusExpired:
+		return string(s)
+	default:
+		return "unknown"
+	}
 }

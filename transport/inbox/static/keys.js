@@ -110,10 +110,15 @@ function rows() {
 // move focuses the next row; beside an open card it opens it.
 function move(by) {
   const all = rows();
-  if (all.length === 0) return false;
+  if (all.length === 0 && !document.querySelector("[data-next]")) return false;
   const focused = all.indexOf(document.activeElement?.closest("li")?.querySelector("[data-row]"));
   const open = all.findIndex((r) => r.ariaCurrent === "true");
   const at = focused >= 0 ? focused : open;
+  const next = document.querySelector("[data-next]");
+  if (next && at < 0 && by > 0) { // what follows the card that was answered just now
+    next.click();
+    return true;
+  }
   const to = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : at + by];
   if (!to) return true;
   to.focus();

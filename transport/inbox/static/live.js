@@ -188,7 +188,13 @@ function show(page) {
   const icon = document.getElementById("icon");
   const href = page.getElementById("icon")?.getAttribute("href");
   if (icon && href && icon.getAttribute("href") !== href) icon.setAttribute("href", href);
-  morph(document.getElementById("nav-inbox"), page.getElementById("nav-inbox"));
+  const entry = document.getElementById("nav-inbox");
+  const newer = page.getElementById("nav-inbox");
+  if (entry && newer) { // a card that ended here is still looked at from the inbox
+    if (entry.hasAttribute("aria-current")) newer.setAttribute("aria-current", "page");
+    else newer.removeAttribute("aria-current");
+  }
+  morph(entry, newer);
   if (!("still" in main.dataset)) {
     const rows = () => [...document.querySelectorAll("[data-row]")];
     const at = rows().indexOf(document.activeElement);
@@ -197,6 +203,7 @@ function show(page) {
       const left = rows();
       left[Math.min(at, left.length - 1)]?.focus({ preventScroll: true });
     }
+    over();
     document.dispatchEvent(new CustomEvent("revue:shown"));
   }
   seq = Number(next.dataset.seq);
@@ -213,9 +220,12 @@ function morph(from, to) {
     callbacks: {
       beforeNodeMorphed(old, fresh) {
         if (!(old instanceof Element) || !(fresh instanceof Element)) return true;
-        if (old.matches("form[data-keep]") && begun(old)) {
-          if (content(old) !== content(fresh)) changedMeanwhile(old);
-          return false;
+        if (old.matches("form[data-keep]")) {
+          const changed = content(old) !== content(fresh);
+          if (begun(old) || (changed && settles(old) && sameForm(old, fresh))) {
+            if (changed) changedMeanwhile(old);
+            return false;
+          }
         }
         if (old instanceof HTMLDetailsElement) fresh.open = old.open;
         if (old instanceof HTMLDialogElement && old.open) return false;
@@ -231,8 +241,34 @@ function morph(from, to) {
   });
 }
 
+// settles reports whether sending a form settles what was on screen. Such a form stays as it is, begun or not, and with it what
+// it says was seen: else a button settles what came under the eyes of nobody.
+function settles(form) {
+  return form.querySelector('input[name="seen"], input[name="lot"]') !== null;
+}
+
+function sameForm(old, fresh) {
+  return fresh.matches("form[data-keep]") && fresh.getAttribute("action") === old.getAttribute("action");
+}
+
 function changedMeanwhile(form) {
   form.querySelector("[data-changed]")?.removeAttribute("hidden");
+}
+
+// over says of a form that was kept when its card ended that it settles nothing any more, and by whom the card was.
+function over() {
+  const form = document.getElementById("answer");
+  const note = form?.querySelector("[data-over]");
+  if (!note) return;
+  const by = document.getElementById("card")?.dataset.ended ?? "";
+  const was = !note.hidden;
+  for (const b of form.querySelectorAll("button")) b.disabled = by !== "";
+  note.hidden = by === "";
+  if (by !== "") {
+    const text = `${by} just now; what you send is not recorded.`;
+    if (!was || !note.textContent.startsWith(by)) note.textContent = text;
+    form.querySelector("[data-changed]")?.setAttribute("hidden", "");
+  } else if (was) changedMeanwhile(form); // it was reopened
 }
 
 // edited reports whether a field is not as the server sent it.
@@ -260,8 +296,10 @@ function written(form) {
 // content is what a form says, without what is another in each page and what only tells the time.
 function content(form) {
   const copy = form.cloneNode(true);
-  copy.querySelectorAll('input[name="csrf"], input[name="call"], time, [data-changed]').forEach((e) => e.remove());
+  copy.querySelectorAll('input[name="csrf"], input[name="call"], time, [data-changed], [data-over]').forEach((e) => e.remove());
+  copy.querySelectorAll("button").forEach((b) => b.removeAttribute("disabled"));
   copy.querySelectorAll("details").forEach((d) => d.removeAttribute("open"));
+  copy.querySelectorAll("[data-ready]").forEach((e) => ["data-ready", "required"].forEach((name) => e.removeAttribute(name))); // card.js sets them
   return copy.innerHTML.replace(/\s+/g, " ");
 }
 
@@ -269,8 +307,10 @@ function content(form) {
 function announce(page) {
   const newest = Number(page.getElementById("main").dataset.opened);
   if (!(newest > opened)) return;
-  const fresh = [...page.querySelectorAll("#main [data-row]")].filter((r) => Number(r.dataset.opened) > opened);
+  const rows = [...page.querySelectorAll("#main [data-row]")].filter((r) => Number(r.dataset.opened) > opened);
+  const fresh = rows.filter((r) => !r.closest(".lane.muted")); // a muted stream tells nobody
   opened = newest;
+  if (rows.length > 0 && fresh.length === 0) return;
   said.textContent = fresh.length === 0 ? "New questions" : fresh.length === 1 ? "1 new question" : `${fresh.length} new questions`;
   if (document.hidden) notify(fresh);
 }
