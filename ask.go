@@ -210,8 +210,7 @@ type Comparison struct {
 
 	// Crucial says that the two differ in something that makes another decision: a negation, a number, version, size or
 	// date, an environment, an identifier, name or path, an opposite, a direction, a quantity, a question word that changes what is
-	// asked, or any word that may be another thing. Auxiliaries, tense and the order in which a passive puts things are
-	// not. In doubt it is true. A wording becomes an alias of a decision that a human confirmed for it only where it is false.
+	// asked, any word that may be another thing, or the parts that two things play. In doubt it is true. A wording becomes an alias of a decision that a human confirmed for it only where it is false.
 	Crucial bool
 }
 

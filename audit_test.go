@@ -20,7 +20,7 @@ import (
 
 // uncovered is what can be changed in an export, and in a store, without anybody noticing. docs/export.md says the same.
 var uncovered = []string{
-	"ask.deictic", "ask.revision", "ask.verdict",
+	"ask.deictic", "ask.permission", "ask.revision", "ask.verdict",
 	"decision.aliases[].ask", "decision.aliases[].at", "decision.aliases[].by.id", "decision.aliases[].by.name", "decision.aliases[].by.via", "decision.aliases[].id",
 	"lot.deictic", "lot.expiresAt",
 	"lot.pinned[].confidence", "lot.pinned[].decidedAt", "lot.pinned[].freshness", "lot.pinned[].reason",

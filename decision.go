@@ -245,6 +245,9 @@ func (d Decision) optionsMisfit(offered []Option) string {
 	answered := false
 	for _, o := range offered {
 		if !hasOption(d.Options, o) {
+			if hasOption(d.Options, Option{Value: o.Value, Label: o.Label}) {
+				return "an option has a consequence that the human did not see"
+			}
 			return "an option is offered that the human did not have"
 		}
 		answered = answered || o.Value == d.Answer
@@ -255,11 +258,10 @@ func (d Decision) optionsMisfit(offered []Option) string {
 	return ""
 }
 
-// hasOption reports whether opts has o: value and label, and consequence where both give one.
+// hasOption reports whether those who saw opts have seen o: value and label, and its consequence where it gives one.
 func hasOption(opts []Option, o Option) bool {
 	for _, h := range opts {
-		if h.Value == o.Value && h.Label == o.Label &&
-			(h.Consequence == o.Consequence || h.Consequence == "" || o.Consequence == "") {
+		if h.Value == o.Value && h.Label == o.Label && (h.Consequence == o.Consequence || o.Consequence == "") {
 			return true
 		}
 	}

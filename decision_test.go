@@ -69,7 +69,7 @@ func TestObstacle(t *testing.T) {
 		"consequence left out":       {query: func(q *Query) { q.Options = []Option{{Value: "a", Label: "a"}, {Value: "b", Label: "b"}} }, at: at},
 		"another consequence": {query: func(q *Query) {
 			q.Options = []Option{{Value: "a", Label: "a"}, {Value: "b", Label: "b", Consequence: "fast"}}
-		}, at: at, want: "did not have"},
+		}, at: at, want: "did not see"},
 		"without the answer":   {query: func(q *Query) { q.Options = q.Options[1:] }, at: at, want: "not among"},
 		"no options":           {query: func(q *Query) { q.Options = nil }, at: at, want: "none are offered"},
 		"a lookup":             {query: func(q *Query) { q.Options, q.Request = nil, false }, at: at},

@@ -285,7 +285,7 @@ func TestPurge(t *testing.T) {
 		human, admin := desk.Reviewer(alice), desk.Admin(alice)
 		const secret = "hunter2"
 		question := revue.Ask{
-			Question: "Which password has the " + secret + " database?", Context: secret, Concepts: []string{secret}, Files: []string{secret},
+			Question: "Which password should the " + secret + " database have?", Context: secret, Concepts: []string{secret}, Files: []string{secret},
 			Options: []revue.Option{{Value: secret, Label: secret + "!", Consequence: secret}, {Value: "none"}}, Recommendation: secret,
 		}
 		o, err := desk.Decider(agent("a")).Request(t.Context(), question)

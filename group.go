@@ -192,6 +192,10 @@ func without(l []candidate, id string) []candidate {
 	return append(l[:i:i], l[i+1:]...)
 }
 
+// maxGrouped bounds how many open lots an ask is compared with, since that is done while nobody else can write: the newest,
+// and those with its key.
+const maxGrouped = 500
+
 // group puts an ask into an open lot that asks the same, or into one of its own.
 func (d *Desk) group(t *tx, rec AskRecord, ask Ask, pinned []Match) (standing, error) {
 	open, err := d.candidates(t)
@@ -201,7 +205,10 @@ func (d *Desk) group(t *tx, rec AskRecord, ask Ask, pinned []Match) (standing, e
 	var into string
 	var how Comparison
 	var related []Link
-	for _, lot := range open {
+	for i, lot := range open {
+		if len(open)-i > maxGrouped && lot.key != rec.Key {
+			continue
+		}
 		c := d.memory.Same(lot.question, rec.question())
 		if c.Verdict == VerdictNone {
 			continue

@@ -88,7 +88,7 @@ func TestReceiptsAreSigned(t *testing.T) {
 			require.Equal(t, o.Answer, read.Answer)
 			require.Equal(t, string(want), read.Kind)
 		}
-		ask := yesNo("Should the ledger be exported?")
+		ask := yesNo("Should the ledger be encrypted?")
 		first := request(t, desk, agent("a"), ask)
 		require.Nil(t, first.Receipt)
 		answer(t, desk, first.LotID, revue.Answer{Value: "yes"})

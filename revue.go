@@ -211,7 +211,9 @@ type Recalled struct {
 	Seq     Seq  // the journal number the matches reflect
 	Deictic bool // the question means something only where and when it was asked ("this", "proceed?")
 
-	Permission bool // the question asks for leave to do something ("may I", "ok to")
+	// Permission says that the question asks for leave to do something ("may I", "ok to"), or is not worded as a
+	// standing policy. Its answer is reused only where the human made it a rule.
+	Permission bool
 }
 
 // Source is the window through which a [Memory] reads one workspace.

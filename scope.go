@@ -31,14 +31,14 @@ func RepoFits(a, b Scope) bool {
 	return a.Repo == "" || b.Repo == "" || a.Repo == b.Repo || intersects(a.Concepts, b.Concepts)
 }
 
-// CompatibleOptions reports whether two asks offer the same set of options, value and label, and give
-// no different consequence for one of them.
+// CompatibleOptions reports whether b offers the same set of options as a, value and label, and gives no consequence of
+// one that a does not give. So who saw a knows what b would do. It is not symmetric.
 func CompatibleOptions(a, b []Option) bool {
 	if len(a) != len(b) {
 		return false
 	}
-	for _, o := range a {
-		if !hasOption(b, o) {
+	for _, o := range b {
+		if !hasOption(a, o) {
 			return false
 		}
 	}

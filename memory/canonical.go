@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -12,28 +11,30 @@ import (
 
 // CanonicalVersion names the rules of [Canonical]. It changes whenever they do. Nothing canonical is
 // stored, so a new version needs no migration.
-const CanonicalVersion = 2
+const CanonicalVersion = 3
 
 // Canonical returns the ordered canonical tokens of a question. Two questions are the same only when
 // their tokens are equal, one by one and in order, so the rules fold what never carries meaning
 // and nothing else; in doubt a difference is kept. [Memory.Same] says what else it takes.
 //
-//   - Unicode NFC with width folding. Typographic quotes, apostrophes and dashes become ASCII. Not
-//     NFKC: 10⁶ is not 106.
+//   - Unicode NFC with width folding. Typographic forms of one mark become that mark: quotes, apostrophes and hyphens.
+//     A dash is no hyphen, and a backtick is no quote. Not NFKC: 10⁶ is not 106.
 //   - The capital of a function word, of a question word or of a common verb is folded where a sentence begins, and
-//     so is that of the pronoun I, and of a listed product that means nothing else (Postgres, Redis) beside no
-//     noun that it could name. All other capitals stay: Main is not main, and Go is not go.
+//     that of a listed product that means nothing else (Postgres, Redis) beside no
+//     noun that it could name. All other capitals stay: Main is not main, Go is not go, and I is not i.
 //   - One ? or . at the very end of the text is dropped. Punctuation at the end of a word inside is a token
 //     of its own: "stop. Deploy" is not "stop deploy". It is dropped only behind "please" and "question" in front,
 //     before "please" at the end, and where one comma stands between "which" with its noun and the verb. Every
 //     other symbol is kept: save!, int?, -5, <5, C++, $5, .env.
-//   - A quoted span is one token, kept verbatim in double quotes whatever its quotes were. Quotes
-//     around an identifier without spaces make no difference.
-//   - "the" and "an" are dropped before a word, "a" only behind a verb, a preposition, an auxiliary or at the start,
-//     where no single letter is a name; "please" at the start, at the end and behind "you".
-//   - Contractions are expanded; "what" in front becomes "which"; "e-mail" becomes "email"; db, repo, config, prod,
-//     env and admin become the words they stand for behind an article or "which", where no noun follows them;
-//     so do prod behind a preposition, "an admin role", and "the max size". None of that where the question is
+//   - A quoted span is one token, kept verbatim with its kind of quotes: 'user', "user", `user` and user are four things.
+//   - White space between words counts as one space. A line break inside the text is a token, with the indentation of the
+//     line that follows.
+//   - "please" is dropped at the start, at the end and behind "you", and "the" before one part of a system ("the API", "the
+//     billing service"). All other articles are words: "the 3 replicas" are not "3 replicas", the columns are
+//     not all columns, and "on a call" is not "on call".
+//   - Contractions are expanded; "what" in front becomes "which"; "e-mail" becomes "email"; db, config, prod
+//     and env become the words they stand for behind an article or "which", where no noun follows them;
+//     so does prod behind a preposition, and "the max size". None of that where the question is
 //     about names or wording.
 //   - Scripts written without spaces give one token for each character.
 //
@@ -51,11 +52,10 @@ func Canonical(text string) []string {
 // token is one canonical token and what the guards need to know of where it came from.
 type token struct {
 	s      string
-	plain  bool // an unquoted word of letters in lower case
+	plain  bool // an unquoted word of letters in lower case, or the pronoun I
 	quoted bool // a quoted span
 	first  bool // begins a sentence
 	the    bool // "the" was dropped before it
-	one    bool // "a" or "an" was dropped before it
 }
 
 // hidden reports whether s has a character that hides or reorders text, so that what a human saw may
@@ -86,8 +86,11 @@ func hiddenRunes(s string) bool {
 	return false
 }
 
-// folded is text in NFC and folded in width, with ASCII quotes and dashes.
+// folded is text in NFC and folded in width, with ASCII quotes and hyphens and one kind of line break.
 func folded(text string) string {
+	if strings.IndexByte(text, '\r') >= 0 {
+		text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	}
 	ascii := true
 	for i := range len(text) {
 		if text[i] >= utf8.RuneSelf {
@@ -106,15 +109,19 @@ func folded(text string) string {
 			return '\''
 		case '“', '”', '„', '‟', '«', '»':
 			return '"'
-		case '‐', '‑', '‒', '–', '—', '―', '−', '﹘', '﹣':
+		case '‐', '‑', '−', '﹣':
 			return '-'
+		case '―', '﹘':
+			return '—'
+		case 0x0085, 0x2028, 0x2029:
+			return '\n'
 		}
 		return r
 	}, text)
 }
 
 func tokenize(text string) []token {
-	raw := withoutEnd(split(folded(text)))
+	raw := withoutEnd(split(strings.TrimSpace(folded(text))))
 	naming := aboutNaming(raw)
 	toks := make([]token, 0, len(raw)+4)
 	start := true
@@ -128,7 +135,7 @@ func tokenize(text string) []token {
 	if !naming {
 		expandShorts(toks)
 	}
-	return withoutStrayComma(dropFillers(toks))
+	return withoutStrayComma(withoutFillers(toks))
 }
 
 // withoutEnd takes the one ? or . off that ends a text. Of two, one may be part of what is asked about: "int??".
@@ -189,12 +196,26 @@ type word struct {
 	s      string
 	tail   string // of a quoted span: what follows the closing quote
 	quoted bool
+	broken bool // a line break, and the indentation behind it
 }
 
 func split(s string) []word {
 	words := make([]word, 0, len(s)/5+1)
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == '\n' {
+			j := i + 1
+			for j < len(s) && (s[j] == ' ' || s[j] == '\t') {
+				j++
+			}
+			end := j
+			if j < len(s) && s[j] == '\n' {
+				end = i + 1 // an empty line has no indentation
+			}
+			words = append(words, word{s: s[i:end], broken: true})
+			i = j
+			continue
+		}
 		if unicode.IsSpace(r) {
 			i += n
 			continue
@@ -220,7 +241,7 @@ func split(s string) []word {
 	return words
 }
 
-// quotedSpan reads a quoted span at the start of s: its content, the punctuation behind it, and the size of
+// quotedSpan reads a quoted span at the start of s: it with its quotes, the punctuation behind it, and the size of
 // all. A closing quote has white space, punctuation or nothing behind it.
 func quotedSpan(s string, quote byte) (span, tail string, size int, ok bool) {
 	for i := 1; i < len(s); i++ {
@@ -236,7 +257,7 @@ func quotedSpan(s string, quote byte) (span, tail string, size int, ok bool) {
 				continue
 			}
 		}
-		return s[1:i], s[i+1 : j], j, true
+		return s[:i+1], s[i+1 : j], j, true
 	}
 	return "", "", 0, false
 }
@@ -248,13 +269,12 @@ func startsUpper(s string) bool {
 
 // appendWord appends the tokens of one word, and says whether a sentence begins behind it. next is the word behind.
 func appendWord(toks []token, w word, start bool, next string, naming bool) ([]token, bool) {
+	if w.broken {
+		return append(toks, token{s: w.s}), start
+	}
 	if w.quoted {
-		s := w.s
-		if !identifier(s) {
-			s = `"` + s + `"`
-		}
 		kept, end := cutEnd(`"`+w.tail, next)
-		toks = append(toks, token{s: s + kept[1:], quoted: true, first: start})
+		toks = append(toks, token{s: w.s + kept[1:], quoted: true, first: start})
 		return appendEnd(toks, end), sentenceEnd(end)
 	}
 	s, end := cutEnd(w.s, next)
@@ -340,23 +360,13 @@ func lowered(s string, start bool, prev, next string) (string, bool) {
 	case !capital:
 		return s, true
 	case s == "I":
-		return pronoun(s, start, prev)
-	case strings.HasPrefix(s, "I'"), start && foldable(low, next):
+		return s, true
+	case strings.HasPrefix(s, "I'"):
+		return s, true
+	case start && foldable(low, next):
 		return low, true
 	case product(low) && !literal(prev) && !literal(strings.TrimRight(next, ",.;:?!")):
 		return low, true
-	}
-	return s, false
-}
-
-// pronoun tells I from the number and the letter.
-func pronoun(s string, start bool, prev string) (string, bool) {
-	switch prev {
-	case "if", "that", "while", "before", "after", "until", "because", "not":
-		return "i", true
-	}
-	if start || asking(prev) {
-		return "i", true
 	}
 	return s, false
 }
@@ -392,23 +402,6 @@ func wordlike(s string) (low string, capital, ok bool) {
 		return s, false, false
 	}
 	return string(l) + s[n:], true, true
-}
-
-// identifier reports whether a quoted span means the same without its quotes: it has no white space, starts
-// with a letter or an underscore and ends with one or a digit, has a small letter, and would be kept verbatim
-// anyway. "10" and "NULL" are not 10 and NULL.
-func identifier(s string) bool {
-	if len(s) < 2 || strings.ContainsFunc(s, unicode.IsSpace) || strings.ContainsAny(s, "\"'`") || unspaced(s) {
-		return false
-	}
-	edge := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
-	f, _ := utf8.DecodeRuneInString(s)
-	l, _ := utf8.DecodeLastRuneInString(s)
-	if !edge(f) || !edge(l) || unicode.IsDigit(f) || !strings.ContainsFunc(s, unicode.IsLower) || s == "DBs" {
-		return false
-	}
-	_, _, word := wordlike(s)
-	return !word
 }
 
 // unspaced reports whether s has a character of a script that is written without spaces.
@@ -483,15 +476,11 @@ func expandShorts(toks []token) {
 			continue
 		}
 		next := word(i + 1)
-		switch {
-		case s == "max" || s == "min":
+		if s == "max" || s == "min" {
 			// "the max upload size", and neither "the max" nor "the max function".
 			if determiner(word(i-1)) && i+1 < len(toks) && toks[i+1].plain && !function(next) && !literal(next) && !listed(next) {
 				toks[i].s = long
 			}
-			continue
-		case s == "admin" && (word(i-1) == "a" || word(i-1) == "an") && (next == "role" || next == "account" || next == "user"):
-			toks[i].s = long // "an", so it is none of that name
 			continue
 		}
 		follows := i == len(toks)-1 || asking(next) || preposition(next) || word(i-1) == "which" && singular(s) && verb(next)
@@ -538,47 +527,105 @@ func punctuation(s string) bool {
 	case ",", ".", ";", ":", "?", "!", "。", "、", "،", "।", "؟":
 		return true
 	}
+	return lineBreak(s)
+}
+
+// lineBreak reports whether a token is a line break.
+func lineBreak(s string) bool { return s != "" && s[0] == '\n' }
+
+// withoutFillers drops "please", the colon behind "question" in front, and "the" before a part of a system.
+func withoutFillers(toks []token) []token {
+	out := toks[:0]
+	var prev token // the token before
+	for i, t := range toks {
+		drop := false
+		switch {
+		case t.plain && t.s == "please":
+			drop = (i == 0 || i == len(toks)-1 || prev.s == "you") && !(prev.plain && quoting(prev.s))
+			if drop && i == len(toks)-1 && i > 0 && len(out) > 1 && out[len(out)-1].s == "," {
+				out = out[:len(out)-1]
+			}
+		case t.plain && t.s == "the":
+			drop = theSystem(toks, i)
+		case !t.plain && i == 1 && (t.s == ":" || t.s == ","):
+			drop = prev.plain && (prev.s == "please" || t.s == ":" && prev.s == "question")
+		}
+		t.the = i > 0 && prev.plain && prev.s == "the" && theSystem(toks, i-1)
+		prev = t
+		if !drop {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// theSystem reports whether the "the" at i stands before one part of a system, at most one word in between: "the orders table". Before a plural, a
+// number, a quantity or what may be a phrase ("on the table", "take the lead") it is kept.
+func theSystem(toks []token, i int) bool {
+	word := func(i int) string {
+		if i < 0 || i >= len(toks) || !toks[i].plain && !(capitals(toks[i].s) && partOfSystem(toks[i].s)) {
+			return ""
+		}
+		return toks[i].s
+	}
+	next, second := word(i+1), word(i+2)
+	if partOfSystem(next) {
+		switch word(i - 1) {
+		case "on", "off", "at", "under", "by", "a", "an", "the":
+			return false
+		}
+		return true
+	}
+	if next == "" || !toks[i+1].plain || !partOfSystem(second) || function(next) || quantity(next) || numberWord(next) || ordinal(next) || negation(next) || strings.Contains(next, "'") ||
+		plural(next) && !thingOnly(second) {
+		return false
+	}
+	switch next {
+	case "same", "other", "others", "last", "next", "whole", "very", "own", "best", "worst", "right", "wrong", "remaining", "following", "previous", "above", "below", "rest", "two", "pair":
+		return false
+	}
+	return true
+}
+
+// partOfSystem reports whether a noun names a part of a system of which a sentence says "the" or nothing.
+func partOfSystem(s string) bool {
+	switch s {
+	case "api", "service", "database", "table", "cache", "queue", "bucket", "cluster", "server", "gateway", "proxy", "firewall", "frontend", "backend", "app", "website", "dashboard", "portal", "ui", "cli", "sdk",
+		"library", "module", "package", "monorepo", "codebase", "pipeline", "environment", "endpoint", "warehouse", "registry", "linter", "formatter", "parser", "compiler", "scheduler", "crawler", "importer", "exporter",
+		"changelog", "configuration", "schema", "index", "API", "UI", "CLI", "SDK", "CI", "broker", "daemon", "worker", "repository":
+		return true
+	}
 	return false
 }
 
-// dropFillers drops articles and "please" where they can be nothing else.
-func dropFillers(toks []token) []token {
-	letters := slices.ContainsFunc(toks, func(t token) bool {
-		r, n := utf8.DecodeRuneInString(t.s)
-		return n == len(t.s) && unicode.IsLetter(r) && t.s != "a" && t.s != "i" && !unspacedRune(r)
-	})
-	out := toks[:0]
-	var prev token // the token before
-	dropped := false
-	for i, t := range toks {
-		drop := false
-		if t.plain {
-			switch t.s {
-			case "a":
-				drop = !letters && i+1 < len(toks) && noun(toks[i+1]) && !afterLetter(toks[i+1]) &&
-					(i == 0 && singular(toks[1].s) || prev.plain && beforeArticle(prev.s)) && !(being(prev.s) && strings.HasSuffix(toks[i+1].s, "ing"))
-			case "an":
-				drop = i+1 < len(toks) && noun(toks[i+1]) && !afterLetter(toks[i+1]) && !(prev.plain && labelled(prev.s))
-			case "the":
-				drop = i+1 < len(toks) && noun(toks[i+1])
-			case "please":
-				drop = (i == 0 || i == len(toks)-1 || prev.s == "you") && !(prev.plain && quoting(prev.s))
-				if drop && i == len(toks)-1 && i > 0 && len(out) > 1 && out[len(out)-1].s == "," {
-					out = out[:len(out)-1]
-				}
-			}
-		} else if i == 1 && (t.s == ":" || t.s == ",") {
-			drop = prev.plain && (prev.s == "please" || t.s == ":" && prev.s == "question")
-		}
-		t.the = dropped && prev.s == "the"
-		t.one = dropped && (prev.s == "a" || prev.s == "an")
-		prev, dropped = t, drop
-		if drop {
-			continue
-		}
-		out = append(out, t)
+// thingOnly reports whether a part of a system is no verb too: "the workers cache" may be about what workers do.
+func thingOnly(s string) bool {
+	switch s {
+	case "api", "service", "database", "table", "bucket", "cluster", "server", "dashboard", "module", "schema", "warehouse", "registry", "repository", "endpoint", "gateway":
+		return true
 	}
-	return out
+	return false
+}
+
+// article reports whether the token at i can be nothing but an article.
+func article(toks []token, i int) bool {
+	t := toks[i]
+	if !t.plain || i+1 == len(toks) || !noun(toks[i+1]) {
+		return false
+	}
+	next, prev := toks[i+1], token{}
+	if i > 0 {
+		prev = toks[i-1]
+	}
+	switch t.s {
+	case "the":
+		return true
+	case "an":
+		return !afterLetter(next) && !(prev.plain && labelled(prev.s))
+	case "a":
+		return !afterLetter(next) && (i == 0 && singular(next.s) || prev.plain && beforeArticle(prev.s)) && !(being(prev.s) && strings.HasSuffix(next.s, "ing"))
+	}
+	return false
 }
 
 // noun reports whether an article may stand before a token: it is no symbol alone.

@@ -14,10 +14,9 @@ import (
 // Same compares the wording of two questions. Options, scopes and repositories are for the caller, apart from
 // the files that pin what "this file" means.
 //
-//   - same: equal canonical tokens, no "a" where the other has "the", and the wording says what it means.
-//   - likely: the wording of the same question where only "I" and "we", a courtesy, the word "environment" behind
-//     the name of one, or a place at the start or at the end differs; or equal tokens that point at something
-//     ("this", "next") which may not be the same thing.
+//   - same: equal canonical tokens, and the wording says what it means.
+//   - likely: the wording of the same question where only "I" and "we" (which asks for no leave), a courtesy, the word "environment" behind the name of one, or a place at the start or at the end
+//     differs; or equal tokens that point at something ("this", "next", "the ticket") which may not be the same thing.
 //   - related: half of the content words are shared.
 //
 // A difference is crucial unless the two are same or likely, or related and say the same in another form: see the
@@ -26,7 +25,12 @@ import (
 // Same is pure and symmetric in its verdict, and Differs names the words of a before those of b. It is safe for
 // concurrent use.
 func (m *Memory) Same(a, b revue.Question) revue.Comparison {
-	c := compare(m.readings.of(a.Text), m.readings.of(b.Text), a, b)
+	ra := m.readings.of(a.Text)
+	c := compare(ra, m.readings.of(b.Text), a, b)
+	if c.verdict == revue.VerdictSame && ra.atHand != "" {
+		// A human may make it a rule, but here two ask at once.
+		c.verdict, c.differs = revue.VerdictLikely, "both say 'the "+quote(ra.atHand)+"': that may be another one in each"
+	}
 	return revue.Comparison{Verdict: c.verdict, Differs: c.differs, Crucial: c.crucial}
 }
 
@@ -36,7 +40,6 @@ type comparison struct {
 	differs string
 	crucial bool    // something differs that may make them two decisions
 	single  bool    // one place differs and nothing else
-	lone    bool    // one word differs and nothing else
 	telling bool    // a word with content differs
 	shared  float64 // share of the content words in both
 }
@@ -51,32 +54,35 @@ func compare(ra, rb *reading, a, b revue.Question) comparison {
 		}
 	}
 	if equalTokens(ra.toks, rb.toks) {
-		if differs := articles(ra.toks, rb.toks); differs != "" {
-			return comparison{verdict: revue.VerdictRelated, differs: differs, crucial: true, single: true, shared: 1}
-		}
-		switch {
-		case ra.pinned(a, b):
+		if ra.pinned(a, b) {
 			return comparison{verdict: revue.VerdictSame}
-		case ra.deictic != "":
-			return comparison{verdict: revue.VerdictLikely, differs: "both say '" + quote(ra.deictic) + "': they may mean different things"}
-		default:
-			return comparison{verdict: revue.VerdictLikely, differs: "the wording does not say what it is about: they may mean different things"}
 		}
+		return comparison{verdict: revue.VerdictLikely, differs: ra.unpinned()}
 	}
 	shared := overlap(ra.stems, rb.stems)
 	if shared < 0.5 {
 		return comparison{shared: shared, crucial: true}
 	}
+	if len(ra.toks) > maxCompared || len(rb.toks) > maxCompared {
+		return comparison{verdict: revue.VerdictRelated, differs: long(ra.toks, rb.toks), crucial: true, shared: shared}
+	}
+	if layout(ra.toks, rb.toks) {
+		return comparison{verdict: revue.VerdictRelated, differs: "line breaks or indentation", crucial: true, single: true, shared: 1}
+	}
 	c := diff(ra.toks, rb.toks)
 	c.shared = shared
 	c.verdict = revue.VerdictRelated
-	if !ra.hidden && !rb.hidden && harmless(ra.toks, rb.toks) && !ra.loose() && !rb.loose() {
+	if only, telling := articles(ra.toks, rb.toks); only && !ra.hidden && !rb.hidden {
+		c.crucial, c.single = telling || ra.loose() || rb.loose(), true
+		return c
+	}
+	if !ra.hidden && !rb.hidden && !ra.loose() && !rb.loose() && harmless(ra, rb) {
 		c.verdict, c.single = revue.VerdictLikely, false
 		return c
 	}
 	ra.guard()
 	rb.guard()
-	c.crucial = c.lone && c.telling || ra.hidden || rb.hidden || crucial(ra, rb)
+	c.crucial = ra.hidden || rb.hidden || crucial(ra, rb)
 	return c
 }
 
@@ -84,36 +90,74 @@ func equalTokens(a, b []token) bool {
 	return slices.EqualFunc(a, b, func(x, y token) bool { return x.s == y.s })
 }
 
-// articles names the first word of equal tokens that has "a" in one wording and "the" in the other: any user is not
-// the user. A wording without an article may be either.
-func articles(a, b []token) string {
-	for i, x := range a {
-		switch y := b[i]; {
-		case x.one && y.the:
-			return "quantity: a " + quote(x.s) + " / the " + quote(x.s)
-		case x.the && y.one:
-			return "quantity: the " + quote(x.s) + " / a " + quote(x.s)
-		}
-	}
-	return ""
+// layout reports whether two wordings have the same words in other lines.
+func layout(a, b []token) bool {
+	return equalTokens(withoutBreaks(a), withoutBreaks(b))
 }
 
-// harmless reports whether two wordings are equal once what may differ without harm is taken away.
-func harmless(a, b []token) bool {
+func withoutBreaks(toks []token) []token {
+	return slices.DeleteFunc(slices.Clone(toks), func(t token) bool { return lineBreak(t.s) })
+}
+
+// articles compares two wordings that have the same words but for articles. Where one has "the" and the other nothing, before one thing
+// that stands, nothing crucial differs. Elsewhere it may be another decision: any user is not the user, and on a call is not
+// on call.
+func articles(a, b []token) (only, crucial bool) {
+	i, j := 0, 0
+	is := func(l []token, i int) bool {
+		return i < len(l) && l[i].plain && (l[i].s == "a" || l[i].s == "an" || l[i].s == "the")
+	}
+	for i < len(a) || j < len(b) {
+		switch {
+		case i < len(a) && j < len(b) && a[i].s == b[j].s:
+			i, j = i+1, j+1
+			continue
+		case is(a, i) && is(b, j):
+			i, j, crucial = i+1, j+1, true
+		case is(a, i):
+			crucial = crucial || a[i].s != "the" || !lightArticle(a, i)
+			i++
+		case is(b, j):
+			crucial = crucial || b[j].s != "the" || !lightArticle(b, j)
+			j++
+		default:
+			return false, false
+		}
+		only = true
+	}
+	return only, crucial
+}
+
+// lightArticle reports whether the "the" at i says little: a thing that stands follows, one of its kind, and they are no phrase with a
+// preposition ("on the table").
+func lightArticle(toks []token, i int) bool {
+	if !article(toks, i) || i > 0 && preposition(toks[i-1].s) {
+		return false
+	}
+	next := toks[i+1]
+	return next.plain && !plural(next.s) && !numberWord(next.s) && !quantity(next.s) && !function(next.s) && !ordinal(next.s) &&
+		(standing(next.s) || i+2 < len(toks) && toks[i+2].plain && !plural(toks[i+2].s) && standing(toks[i+2].s))
+}
+
+// harmless reports whether two guarded wordings are equal once what may differ without harm is taken away. Who asks makes a
+// difference where leave is asked for.
+func harmless(ra, rb *reading) bool {
+	a, b := ra.toks, rb.toks
 	if d := len(a) - len(b); d > 4 || d < -4 {
 		return false
 	}
+	leave := ra.permission || rb.permission
 	var bufA, bufB [24]string
-	x, y := reduced(a, bufA[:0]), reduced(b, bufB[:0])
+	x, y := reduced(a, bufA[:0], leave), reduced(b, bufB[:0], leave)
 	if len(x) == 0 || len(y) == 0 {
 		return false
 	}
 	return slices.Equal(x, y) || rotated(x, y) || rotated(y, x)
 }
 
-// reduced is the tokens without courtesies and the punctuation that sets them off, with one word for the asker, and without "environment" behind the
+// reduced is the tokens without courtesies and the punctuation that sets them off, with one word for the asker unless leave is asked for, and without "environment" behind the
 // name of one.
-func reduced(toks []token, out []string) []string {
+func reduced(toks []token, out []string, leave bool) []string {
 	greeted := false
 	for i, t := range toks {
 		s := t.s
@@ -123,7 +167,7 @@ func reduced(toks []token, out []string) []string {
 		if t.plain {
 			switch s {
 			case "please", "kindly":
-				if i == 0 || !quoting(toks[i-1].s) {
+				if i == 0 || toks[i-1].s == "you" {
 					greeted = greeted || i == 0
 					continue
 				}
@@ -139,8 +183,10 @@ func reduced(toks []token, out []string) []string {
 					}
 					continue
 				}
-			case "i":
-				s = "we"
+			case "I":
+				if !leave {
+					s = "we"
+				}
 			case "environment":
 				if i > 0 && toks[i-1].plain && environment(toks[i-1].s) && (i == len(toks)-1 || function(toks[i+1].s)) {
 					continue
@@ -168,6 +214,9 @@ func rotated(x, y []string) bool {
 		case "for", "in", "on":
 		default:
 			continue
+		}
+		if i+1 < len(x) && preposition(x[i+1]) {
+			continue // "log in for audits"
 		}
 		// Only the rest is a question, and the phrase has no verb of one.
 		if !asking(x[0]) || slices.ContainsFunc(x[i:], asking) {
@@ -240,8 +289,26 @@ func rough(t token) string {
 	return s
 }
 
-// maxAlign bounds the table of an alignment.
-const maxAlign = 96
+// maxCompared is how many tokens two wordings may have to be compared word by word. Longer ones are the same where they
+// are equal, and related at most where they are not.
+const maxCompared = 96
+
+// long names what differs between two wordings that are not aligned: what is left between what is equal at both ends.
+func long(a, b []token) string {
+	a, b = withoutEnds(a, b)
+	return "wording: " + quote(phrase(a)) + " / " + quote(phrase(b))
+}
+
+// withoutEnds leaves out what is equal at both ends.
+func withoutEnds(a, b []token) (x, y []token) {
+	for len(a) > 0 && len(b) > 0 && a[0].s == b[0].s {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1].s == b[len(b)-1].s {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return a, b
+}
 
 // diff aligns two wordings and names what differs.
 func diff(a, b []token) comparison {
@@ -281,17 +348,9 @@ type change struct {
 }
 
 func diffOrdered(a, b []token) []change {
-	for len(a) > 0 && len(b) > 0 && a[0].s == b[0].s {
-		a, b = a[1:], b[1:]
-	}
-	for len(a) > 0 && len(b) > 0 && a[len(a)-1].s == b[len(b)-1].s {
-		a, b = a[:len(a)-1], b[:len(b)-1]
-	}
+	a, b = withoutEnds(a, b)
 	if len(a) == 1 && len(b) == 1 {
 		return []change{{a: a[0].s, b: b[0].s}}
-	}
-	if len(a) > maxAlign || len(b) > maxAlign {
-		return []change{{a: phrase(a), b: phrase(b), kind: "wording"}}
 	}
 	if len(a) == len(b) && sameBag(a, b) {
 		return []change{{a: phrase(a), b: phrase(b), kind: "order of words"}}
@@ -354,7 +413,7 @@ func phrase(toks []token) string {
 
 // sameBag reports whether two lists have the same tokens in another order.
 func sameBag(a, b []token) bool {
-	var used [maxAlign]bool
+	var used [maxCompared]bool
 next:
 	for _, x := range a {
 		for j, y := range b {
@@ -376,7 +435,7 @@ const (
 
 // described names the differences in one line, what matters most first.
 func described(changes []change) comparison {
-	c := comparison{lone: len(changes) == 1, single: len(changes) > 0 && changes[0].place == changes[len(changes)-1].place}
+	c := comparison{single: len(changes) > 0 && changes[0].place == changes[len(changes)-1].place}
 	var parts [len(kinds)][]change
 	for _, ch := range changes {
 		k := slices.Index(kinds[:], cmp.Or(ch.kind, kindOf(ch.a, ch.b)))
@@ -427,8 +486,11 @@ func idle(ch change) bool {
 
 // quote shortens a word at a rune boundary.
 func quote(s string) string {
-	if s == "" {
+	switch {
+	case s == "":
 		return "(nothing)"
+	case lineBreak(s):
+		return "(line break)"
 	}
 	if len(s) <= maxQuoted {
 		return s
@@ -492,6 +554,9 @@ func looksVersion(s string) bool {
 }
 
 func looksIdentifier(s string) bool {
+	if s == "I" {
+		return false
+	}
 	for _, r := range s {
 		if unicode.IsUpper(r) || !unicode.IsLetter(r) && !unicode.IsMark(r) && r != '\'' && r != '-' {
 			return true

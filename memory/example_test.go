@@ -60,7 +60,7 @@ func ExampleCanonical() {
 	fmt.Printf("%q\n", memory.Canonical("What's the size of the repo for “Profile pictures”, please?"))
 	fmt.Printf("%q\n", memory.Canonical("Should UserService use C++ for -5, not 5?"))
 	// Output:
-	// ["which" "is" "size" "of" "repository" "for" "\"Profile pictures\""]
+	// ["which" "is" "the" "size" "of" "the" "repo" "for" "\"Profile pictures\""]
 	// ["should" "UserService" "use" "C++" "for" "-5" "," "not" "5"]
 }
 

@@ -21,7 +21,9 @@ type reading struct {
 	vague      bool   // no word says what it is about: "merge the branch"
 	thin       bool   // fewer than two content words
 	permission bool   // it asks for leave to do something
-	says       contents
+	once       string // why it is not worded as a standing policy, "" where it is
+	atHand     string // what it calls "the" although there may be others, "" for nothing
+	form       form
 }
 
 func read(text string) reading {
@@ -32,16 +34,29 @@ func read(text string) reading {
 // loose reports whether the wording alone does not say what is meant.
 func (r *reading) loose() bool {
 	r.guard()
-	return r.deictic != "" || r.vague
+	return r.deictic != "" || r.relative != "" || r.vague || r.thin
 }
 
 // pinned reports whether two questions of this wording are about the same thing: either the wording says
-// it, or it speaks of files and both name the same ones in the same repository.
+// it, or it speaks of files and both name the same ones in the same repository. An unknown repository pins nothing.
 func (r *reading) pinned(a, b revue.Question) bool {
 	if !r.loose() {
 		return true
 	}
-	return r.pinnable && !r.vague && a.Repo == b.Repo && sameFiles(a.Files, b.Files)
+	return r.pinnable && r.relative == "" && !r.vague && !r.thin && a.Repo != "" && a.Repo == b.Repo && sameFiles(a.Files, b.Files)
+}
+
+// unpinned says why two questions of this wording may be about different things.
+func (r *reading) unpinned() string {
+	switch {
+	case r.deictic != "":
+		return "both say '" + quote(r.deictic) + "': they may mean different things"
+	case r.relative != "":
+		return "'" + quote(r.relative) + "' may mean another thing in each"
+	case r.vague:
+		return "the wording does not say what it is about: they may mean different things"
+	}
+	return "the wording has too few words to say what it is about"
 }
 
 // sameFiles reports whether two lists name the same files, and some.
@@ -58,65 +73,34 @@ func set(l []string) []string {
 	return slices.Compact(s)
 }
 
-// bare is a token as the guards look at it: in lower case, without symbols at its edges.
-func bare(t token) string {
-	s := t.s
-	if !t.plain {
-		s = strings.ToLower(strings.TrimFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }))
-	}
-	return s
-}
-
 // guard looks for what stands against taking the wording at its word. It is left until it is needed.
 func (r *reading) guard() {
 	if r.guarded {
 		return
 	}
 	r.guarded = true
-	r.says = contentsOf(r.toks, nil)
-	words := make([]string, len(r.toks))
-	for i, t := range r.toks {
-		words[i] = bare(t)
-	}
-	at := func(i int) string {
-		if i < 0 || i >= len(words) {
-			return ""
-		}
-		return words[i]
+	r.form = formOf(r.toks)
+	v := look(r.toks)
+	words := make([]string, len(v))
+	for i, x := range v {
+		words[i] = x.w
 	}
 	content, specific, unspacedRunes := 0, 0, 0
 	pinnable := true // every deictic word so far is about files
-	foreign := r.foreign(words)
+	lang := languageOf(words)
 	if len(words) > 0 && state(words) {
 		r.relative = words[0]
 	}
 	for i, w := range words {
-		prev, next := at(i-1), at(i+1)
-		hit, pin := deicticWord(w, prev, next, content)
-		if !hit && (pointsAmong(words, i) || numberWord(w) && r.toks[i].the && prev == "of") {
+		hit, pin := deicticAt(v, words, i, content)
+		if !hit && lang != inEnglish && foreignDeictic(w, lang) {
 			hit, pin = true, false
 		}
-		if hit && capitals(r.toks[i].s) && !pointing(w) {
-			hit = false // REST, IT, ME
-		}
-		if hit && r.fixedPhrase(words, i) {
-			hit = false
-		}
-		if !hit && foreign {
-			hit = foreignDeictic(w)
-		}
-		if !hit && strings.IndexByte(w, '/') > 0 { // this/that
-			if a, b, _ := strings.Cut(w, "/"); !strings.ContainsAny(b, "/.") {
-				x, _ := deicticWord(a, "", "", content)
-				y, _ := deicticWord(b, "", "", content)
-				hit = x || y
-			}
-		}
-		if (relativeWord(w, prev, next, content) || relativePhrase(words, i) || r.relativeNoun(words, i) || r.relativePerson(words, i) || moment(words, i)) && (!capitals(r.toks[i].s) || pointing(w)) {
+		if relativeAt(v, words, i, content) && !(v[i].shout && acronym(w)) {
 			if r.relative == "" {
 				r.relative = w
-				if w == "at" { // of "at noon" it would say little to the human
-					r.relative += " " + next
+				if w == "at" && i+1 < len(words) { // of "at noon" it would say little to the human
+					r.relative += " " + words[i+1]
 				}
 			}
 			continue
@@ -135,7 +119,9 @@ func (r *reading) guard() {
 		if w == "" || function(w) {
 			continue
 		}
-		content++
+		if !v[i].part {
+			content++
+		}
 		if !generic(w) && strings.ContainsFunc(w, unicode.IsLetter) {
 			specific++
 		}
@@ -148,13 +134,67 @@ func (r *reading) guard() {
 		}
 		r.permission = unspacedPermission(r.toks)
 	}
-	if r.deictic == "" && r.otherScript() {
+	switch {
+	case r.deictic != "":
+	case r.otherScript():
 		r.deictic, pinnable = "its script", false
+	case lang == inOther && unspacedRunes == 0:
+		r.deictic, pinnable = "its language", false
 	}
 	r.pinnable = r.deictic != "" && pinnable
 	r.vague = specific == 0 && !(r.pinnable && content > 0)
 	r.thin = content < 2
-	r.permission = r.permission || permission(words) || r.bare(words) || foreign && foreignPermission(words)
+	r.permission = r.permission || permission(words) || r.bare(words) || lang != inEnglish && foreignPermission(words)
+	r.once = once(v)
+	r.atHand = atHand(v)
+}
+
+// deicticAt reports whether the word at i points at what is around the asker, and whether it points at files.
+func deicticAt(v []seen, words []string, i, content int) (hit, pin bool) {
+	w, prev, next := words[i], wordAt(words, i-1), wordAt(words, i+1)
+	if v[i].shout && acronym(w) {
+		return false, false
+	}
+	if v[i].joined {
+		// Of what a dash joins, only words that can be nothing else point: "brand-new", and not "last-write-wins".
+		return joinedPointing(w) || v[i].part && (lettered(w) || hasDigit(w)) && choice(prev) || choice(w) && lettered(next) || (w == "last" || w == "next") && (unitOrDate(next) || next == "sprint" || next == "release"), false
+	}
+	hit, pin = deicticWord(w, prev, next, content)
+	if !hit && (pointsAmong(words, i) || numberWord(w) && v[i].the && prev == "of") {
+		hit, pin = true, false
+	}
+	if hit && fixedPhrase(v, words, i) {
+		hit = false
+	}
+	return hit, pin
+}
+
+func wordAt(words []string, i int) string {
+	if i < 0 || i >= len(words) {
+		return ""
+	}
+	return words[i]
+}
+
+// joinedPointing reports whether a word points at something even where a dash joins it to another.
+func joinedPointing(w string) bool {
+	switch w {
+	case "this", "that", "these", "those", "now", "today", "tomorrow", "tonight", "yesterday", "new", "newer", "newest", "newly", "current", "currently", "latest", "recent", "recently", "previous",
+		"brand", "freshly", "yet", "said":
+		return true
+	}
+	return false
+}
+
+// relativeAt reports whether the word at i may mean another thing another time or beside other words. Such a question
+// is joined to an open one only in plain sight, and its answer is not applied later.
+func relativeAt(v []seen, words []string, i, content int) bool {
+	w, prev, next := words[i], wordAt(words, i-1), wordAt(words, i+1)
+	if v[i].joined && !v[i].part && w == "just" && strings.HasSuffix(next, "ed") {
+		return true
+	}
+	return relativeWord(w, prev, next, content) && !(v[i].joined && (w == "old" || w == "still" || w == "same" || w == "other" || w == "sat" || w == "sun" || w == "extra" || w == "long")) ||
+		relativePhrase(words, i) || relativeNoun(v, words, i) || relativePerson(v, words, i) || moment(words, i) || timed(v, words, i) || participle(v, words, i)
 }
 
 // deicticWord reports whether a word points at what is around the asker in place or time, and whether it
@@ -204,7 +244,7 @@ func deicticWord(w, prev, next string, content int) (hit, pin bool) {
 // fixedPhrase reports whether the pointing word at i is part of a phrase that points at nothing: "next to", "prior to",
 // "last 14 days" as what something does, "new users" as all there will be, and a "that" before "the" or "a", which begins a
 // clause.
-func (r *reading) fixedPhrase(words []string, i int) bool {
+func fixedPhrase(v []seen, words []string, i int) bool {
 	at := func(i int) string {
 		if i < 0 || i >= len(words) {
 			return ""
@@ -212,7 +252,7 @@ func (r *reading) fixedPhrase(words []string, i int) bool {
 		return words[i]
 	}
 	prev, next := at(i-1), at(i+1)
-	if r.toks[i].the || next == "" {
+	if v[i].the || next == "" {
 		return false
 	}
 	switch words[i] {
@@ -226,7 +266,7 @@ func (r *reading) fixedPhrase(words []string, i int) bool {
 	case "new":
 		return (prev == "" || prev == "for" || prev == "of" || prev == "by" || prev == "to" || asking(prev)) && newPeople(next)
 	case "that":
-		return prev != "" && !function(prev) && !unspaced(prev) && (r.toks[i+1].the || r.toks[i+1].one)
+		return prev != "" && !function(prev) && !unspaced(prev) && (v[i+1].the || v[i+1].one)
 	}
 	return false
 }
@@ -251,10 +291,16 @@ func pointsAmong(words []string, i int) bool {
 	}
 	w, prev, next := words[i], at(i-1), at(i+1)
 	switch {
-	case choice(w) && (lettered(next) || numberWord(next)):
+	case choice(w) && (lettered(next) && (next != "a" || at(i+2) == "" || function(at(i+2))) || numberWord(next)):
 		return true
-	case lettered(w) && w != "i" && next == "or" && lettered(at(i+2)):
+	case lettered(w) && w != "i" && (next == "or" || next == "and" || next == "vs" || next == "") && lettered(at(i+2)):
+		return true // "A, B or C"
+	case lettered(w) && w >= "a" && w != "i" && w != "c" && w != "r" && w != "a":
 		return true
+	case lettered(w) && choice(prev) && w != "i":
+		return true
+	case w == "either":
+		return !slices.Contains(words[i:], "or")
 	case ordinal(w):
 		return choice(next) || choice(at(i+2)) || next == "one" || next == "or" || prev == "or"
 	case w == "said":
@@ -262,23 +308,14 @@ func pointsAmong(words []string, i int) bool {
 	case w == "such":
 		return next != "as"
 	}
-	head, tail, ok := strings.Cut(w, "-")
-	if !ok {
-		return false
-	}
-	switch head {
-	case "this", "that", "these", "those":
-		return true
-	case "last", "next":
-		return unitOrDate(tail) || tail == "sprint" || tail == "release"
-	}
 	return false
 }
 
 // choice reports whether a noun names one of several ways: "option a".
 func choice(s string) bool {
 	switch strings.TrimSuffix(s, "s") {
-	case "option", "plan", "choice", "variant", "alternative", "proposal", "approache", "approach", "design", "candidate", "solution", "scenario", "suggestion", "draft":
+	case "path", "route", "strategy", "strategie", "method", "way", "track", "possibility", "preset", "layout", "mockup", "sketch", "phase", "step", "stage", "round", "batch", "wave",
+		"option", "plan", "choice", "variant", "alternative", "proposal", "approache", "approach", "design", "candidate", "solution", "scenario", "suggestion", "draft":
 		return true
 	}
 	return false
@@ -297,53 +334,228 @@ func ordinal(s string) bool {
 	return false
 }
 
-// relativeWord reports whether a word may mean another thing another time or beside other words. Such a question
-// is grouped like any other, since those who ask at once mean the same, but its answer is not applied later.
+// relativeWord reports whether a word may mean another thing another time or beside other words.
 func relativeWord(w, prev, next string, content int) bool {
 	switch w {
-	case "same", "another", "other", "others":
+	case "same", "other", "others":
 		return content < 2
+	case "another", "further", "additional", "extra":
+		return w == "further" || w == "additional" || content < 2 || hasDigit(next) || numberWord(next)
 	case "newer", "older", "earlier", "later":
 		return next != "than" && prev != "or" && prev != "and"
 	case "old":
 		return !unitOrDate(prev)
-	case "oldest", "existing", "ongoing", "upcoming", "remaining", "proposed", "suggested", "attached", "mentioned", "outlined", "drafted",
-		"soon", "still", "anymore", "again", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
-		"pending", "unmerged", "unreleased", "immediately", "instantly", "asap", "eod", "eow", "cob", "ago", "afterwards", "afterward", "thereafter", "meanwhile", "already", "anyway":
+	case "oldest", "existing", "ongoing", "upcoming", "incoming", "outgoing", "forthcoming", "remaining", "leftover", "proposed", "suggested", "recommended", "attached", "mentioned", "outlined", "drafted", "described",
+		"discussed", "abovementioned", "referenced", "aforementioned", "foregoing", "unresolved", "overdue", "leaked", "crashed", "stuck", "newly", "freshly", "lately", "nowadays", "just-merged",
+		"soon", "still", "anymore", "again", "pending", "outstanding", "unmerged", "unreleased", "immediately", "instantly", "momentarily", "shortly", "presently", "overnight", "weekend", "asap", "eod", "eom", "eoq", "eoy", "eow", "cob",
+		"eob", "tmrw", "tmr", "tmw", "tonite", "midweek", "ago", "afterwards", "afterward", "thereafter", "beforehand", "meanwhile", "already", "anyway", "christmas", "xmas", "easter", "thanksgiving", "sprint", "fortnight", "hitherto", "henceforth":
 		return true
 	case "too":
 		return next == "" || punctuation(next)
 	case "instead":
 		return next != "of"
-	case "1st", "2nd", "3rd", "4th", "5th":
-		return true
+	case "january", "february", "april", "june", "july", "august", "september", "october", "november", "december", "jan", "feb", "apr", "jun", "jul", "aug", "sept", "oct", "nov":
+		return !year(next)
+	case "march", "may", "mar", "sep", "dec":
+		return (prev == "in" || prev == "by" || prev == "of" || prev == "until" || prev == "since" || prev == "this") && !year(next)
 	}
-	head, _, ok := strings.Cut(w, "-")
-	return ok && (head == "current" || head == "latest" || head == "recent")
+	if weekday(w) {
+		return w != "sun" && w != "sat" && w != "mon" && w != "wed" || preposition(prev) || prev == "" || prev == "or" || prev == "and"
+	}
+	return nth(w)
 }
 
-// relativeNoun reports whether the word at i is one of many and "the" says that the asker has one in mind: "the open
-// ticket", "the draft". A number behind it names it.
-func (r *reading) relativeNoun(words []string, i int) bool {
+// year reports whether a word is a year.
+func year(s string) bool {
+	return len(s) == 4 && (strings.HasPrefix(s, "20") || strings.HasPrefix(s, "19")) && hasDigit(s[2:3]) && hasDigit(s[3:])
+}
+
+// nth reports whether a word is a number in an order: "15th".
+func nth(w string) bool {
+	if len(w) < 3 || !hasDigit(w[:1]) {
+		return false
+	}
+	switch w[len(w)-2:] {
+	case "st", "nd", "rd", "th":
+		return !strings.ContainsFunc(w[:len(w)-2], unicode.IsLetter)
+	}
+	return false
+}
+
+// timed reports whether a phrase of time begins at i that counts from now, or names a time of one day: "in 5 minutes", "in an
+// hour", "at 3pm", "at the moment", "by another 10%", "one more".
+func timed(v []seen, words []string, i int) bool {
+	next, third := wordAt(words, i+1), wordAt(words, i+2)
 	switch words[i] {
-	case "draft", "rollback", "pr", "prs", "ticket", "tickets", "incident", "outage", "commit", "commits", "patch", "diff", "changeset", "changes", "candidate",
-		"build", "failing", "failed", "broken", "morning", "afternoon", "evening", "other", "others", "refund", "alert", "reviewer", "attachment":
+	case "in":
+		switch wordAt(words, i-1) {
+		case "once", "twice", "times":
+			return false // a rate
+		}
+		if (hasDigit(next) || numberWord(next) || next == "few" || next == "couple") && timeUnit(third) {
+			return !slices.ContainsFunc(words, recurring)
+		}
+		if next == "few" || next == "couple" || next == "a" && (third == "few" || third == "couple") {
+			return slices.ContainsFunc(words[i+1:min(len(words), i+6)], timeUnit)
+		}
+		return i+1 < len(v) && v[i+1].one && timeUnit(next) || hasDigit(next) && timeUnit(strings.TrimLeft(next, "0123456789"))
+	case "at":
+		switch next {
+		case "moment", "present", "point", "time", "once", "last", "lunch", "lunchtime", "dawn", "dusk", "night":
+			return !(next == "time" && !v[i+1].the) && !slices.ContainsFunc(words, recurring)
+		}
+		return clock(next) && !slices.ContainsFunc(words, recurring) && !slices.ContainsFunc(v, func(x seen) bool { return weekday(strings.TrimSuffix(x.w, "s")) && plural(x.w) })
+	case "more":
+		return i > 0 && (numberWord(words[i-1]) || hasDigit(words[i-1]) || v[i].one) && next != "than"
+	case "for":
+		return next == "now" || next == "moment"
+	case "as":
+		return next == "before" || next == "last" || next == "discussed" || next == "agreed" || next == "planned" || next == "usual" || next == "described" || next == "proposed" || next == "above"
+	case "week", "month", "quarter", "year", "day", "hour", "minute":
+		return wordAt(words, i-1) == "this" || wordAt(words, i-1) == "coming" || wordAt(words, i-1) == "past"
+	}
+	return false
+}
+
+func timeUnit(s string) bool {
+	switch strings.TrimSuffix(s, "s") {
+	case "second", "sec", "minute", "min", "hour", "hr", "h", "day", "week", "month", "quarter", "year", "bit", "while", "moment", "sprint":
+		return true
+	}
+	return false
+}
+
+// clock reports whether a word is a time of the day.
+func clock(s string) bool {
+	if !strings.HasPrefix(strings.TrimLeft(s, "0123456789"), ":") {
+		s = strings.TrimSuffix(strings.TrimSuffix(s, "am"), "pm")
+		n := len(s)
+		return n > 0 && n <= 2 && strings.Trim(s, "0123456789") == ""
+	}
+	return hasDigit(s[:1])
+}
+
+// participle reports whether the word at i says of "the" thing that it was pointed out elsewhere: "the given user". Behind "listed" and the
+// like something else would have to be read.
+func participle(v []seen, words []string, i int) bool {
+	switch words[i] {
+	case "given", "provided", "specified", "listed", "named", "indicated", "shown", "noted", "cited", "linked", "quoted", "agreed", "approved", "planned", "scheduled", "rejected", "reported", "updated", "changed", "modified",
+		"added", "created", "fixed", "merged", "tagged", "flagged", "assigned", "detected", "found", "resulting", "corresponding", "respective", "relevant", "appropriate", "correct", "right", "intended", "desired", "present", "original",
+		"failing", "failed", "broken", "affected", "offending", "faulty", "corrupted", "compromised", "urgent", "blocked", "blocking":
 	default:
 		return false
 	}
-	if i+1 < len(words) && hasDigit(words[i+1]) {
-		return false
-	}
-	if words[i] == "build" && i+1 < len(words) && ofBuilds(words[i+1]) {
-		return false
-	}
-	for j := i; j >= max(0, i-2); j-- {
-		if r.toks[j].the {
-			return true
+	next := wordAt(words, i+1)
+	if next == "" || function(next) && !possessive(next) || preposition(next) {
+		// "the database listed in the README"
+		switch words[i] {
+		case "listed", "specified", "indicated", "cited", "quoted":
+			return next == "in" || next == "by" || next == ""
 		}
-		if j < i && (function(words[j]) || words[j] == "") {
+		return false
+	}
+	return v[i].the || wordAt(words, i-1) == "of" || i > 0 && possessive(words[i-1])
+}
+
+// relativeNoun reports whether the word at i is one of many and the asker has one in mind: "the open ticket", "our PR", "merge
+// pull request". A number behind it names it.
+func relativeNoun(v []seen, words []string, i int) bool {
+	w, next, prev := words[i], wordAt(words, i+1), wordAt(words, i-1)
+	n := oneOf(w)
+	core := false // of these there are many in any case
+	switch n {
+	case "pr", "mr", "ticket", "incident", "outage", "hotfix", "changeset", "bugfix", "postmortem":
+		core = true
+	case "request":
+		if core = prev == "pull" || prev == "merge"; !core {
 			return false
 		}
+	case "branch":
+		if prev != "feature" && prev != "release" && prev != "topic" && prev != "hotfix" {
+			return false
+		}
+	case "commit", "diff", "rollback":
+		core = n == w && (preposition(next) || next == "")
+	case "draft", "patch", "change", "candidate", "build", "fix", "morning", "afternoon", "evening", "other", "refund", "alert", "reviewer", "attachment", "migration", "deployment", "deploy",
+		"rollout", "release", "launch", "revert", "recommendation", "suggestion", "proposal", "announcement", "meeting", "discussion", "crash", "leak", "breach", "bug", "regression", "failure", "exception", "discount", "upgrade",
+		"finding", "vulnerability", "blocker", "conflict", "thread", "conversation", "rewrite", "refactoring", "prototype", "milestone", "move", "cutover", "switchover", "handover":
+	default:
+		return false
+	}
+	if w != n && !core && !someAtHand(n) {
+		return false
+	}
+	if next != "" && (hasDigit(next) || i+1 < len(v) && v[i+1].name && !v[i+1].shout) {
+		return false
+	}
+	if next != "" && !v[i].whose && (ofBuilds(next) || ofWork(next)) {
+		return false
+	}
+	for j := i; j >= max(0, i-3); j-- {
+		switch {
+		case j < i && alsoVerb(n) && (standing(oneOf(words[j])) || words[j] == "rotation") && words[j] != "billing" && words[j] != "search" && words[j] != "checkout":
+			return false // "should the app crash"
+		case (v[j].the || j < i && possessive(words[j])) && j < i && project(n) && !possessive(words[i-1]):
+			return false // "the sessions migration": it has a name
+		case v[j].the || j < i && possessive(words[j]):
+			return true
+		case v[j].one:
+			return false
+		case j < i && (function(words[j]) || words[j] == ""):
+			j = 0
+		}
+	}
+	if !core || w != n {
+		return false
+	}
+	switch prev {
+	case "each", "every", "any", "no", "per", "which", "what", "we", "i", "you", "they", "users", "to", "one", "of", "all":
+		return false
+	}
+	if w == "request" {
+		switch wordAt(words, i-2) {
+		case "each", "every", "any", "no", "per", "which", "what", "one", "of":
+			return false
+		}
+	}
+	// "PR titles" are those of all.
+	return next == "" || v[i].whose || function(next) || preposition(next)
+}
+
+// someAtHand reports whether "the" before the plural of a noun says that the asker has some in mind: "the alerts" are all there are, and
+// "the commits" are not.
+func someAtHand(n string) bool {
+	switch n {
+	case "change", "commit", "fix", "draft", "finding", "conflict", "blocker", "recommendation", "suggestion", "proposal", "attachment", "other", "patch", "diff", "migration", "failure", "refund", "bug":
+		return true
+	}
+	return false
+}
+
+// project reports whether a piece of work is one that has a name, often.
+func project(n string) bool {
+	switch n {
+	case "migration", "rollout", "cutover", "launch", "upgrade":
+		return true
+	}
+	return false
+}
+
+// alsoVerb reports whether a noun for a piece of work is a verb too.
+func alsoVerb(n string) bool {
+	switch n {
+	case "change", "crash", "move", "fix", "release", "launch", "patch", "draft", "alert", "leak", "upgrade", "deploy", "build", "revert", "rewrite", "commit", "refund", "discount":
+		return true
+	}
+	return false
+}
+
+// ofWork reports whether what is named after a piece of work is that of all of them: "the release process".
+func ofWork(s string) bool {
+	switch oneOf(s) {
+	case "process", "pipeline", "template", "policy", "title", "message", "description", "checklist", "guide", "tracker", "channel", "manager", "calendar", "schedule", "train", "cadence", "branch", "script", "tool", "job", "system",
+		"service", "table", "window", "flow", "api", "page", "log", "board", "queue", "report", "code", "type", "severity", "author", "handler", "class", "version", "frequency", "target", "strategy", "review", "reviewer", "check", "comment", "history", "freeze":
+		return true
 	}
 	return false
 }
@@ -359,13 +571,17 @@ func ofBuilds(s string) bool {
 
 // relativePerson reports whether the word at i is a person of whom there are many, and "the" says that the asker has one
 // in mind: "the customer", "the user's request". "The user passwords" are those of all users.
-func (r *reading) relativePerson(words []string, i int) bool {
-	if !r.toks[i].the {
+func relativePerson(v []seen, words []string, i int) bool {
+	if !v[i].the && !(i > 0 && possessive(words[i-1])) {
 		return false
 	}
-	w, one := strings.CutSuffix(words[i], "'s")
-	switch w {
-	case "user", "customer", "tenant", "applicant", "patient", "guest", "buyer", "seller", "caller", "requester", "reporter", "vendor", "supplier",
+	one := v[i].whose
+	if words[i] == "owner" && wordAt(words, i+1) == "of" {
+		return false
+	}
+	switch words[i] {
+	case "merchant", "payer", "payee", "student", "person", "developer", "engineer", "intern", "teacher", "doctor", "driver", "courier", "shopper", "borrower", "lender", "creditor", "debtor", "owner", "assignee", "recipient", "attendee", "hire", "newcomer",
+		"user", "customer", "tenant", "applicant", "patient", "guest", "buyer", "seller", "caller", "requester", "reporter", "vendor", "supplier",
 		"employee", "member", "subscriber", "visitor", "contractor", "colleague", "author", "contributor", "stakeholder", "manager":
 		return one || i+1 == len(words) || !ofAll(words[i+1])
 	}
@@ -439,6 +655,9 @@ func relativePhrase(words []string, i int) bool {
 	case "end":
 		return next == "of" && (unitOrDate(third) || third == "sprint")
 	case "within":
+		if slices.ContainsFunc(words, recurring) {
+			return false
+		}
 		return unitOrDate(next) || next == "the" && unitOrDate(third)
 	case "then":
 		return i > 0 && !slices.Contains(words[:i], "if") && !slices.Contains(words[:i], "when")
@@ -470,30 +689,6 @@ func state(words []string) bool {
 func workItem(s string) bool {
 	switch strings.TrimSuffix(s, "s") {
 	case "pr", "mr", "pull", "merge", "ticket", "issue", "incident", "bug", "task", "question", "review", "change", "branch", "branche", "order", "request":
-		return true
-	}
-	return false
-}
-
-// capitals reports whether a token has more than one letter, all of them capitals.
-func capitals(s string) bool {
-	n := 0
-	for _, r := range s {
-		if unicode.IsLower(r) {
-			return false
-		}
-		if unicode.IsUpper(r) {
-			n++
-		}
-	}
-	return n > 1
-}
-
-// pointing reports whether a word points at something even when it is shouted.
-func pointing(w string) bool {
-	switch w {
-	case "pr", "prs", "eod", "eow", "cob", "asap",
-		"this", "these", "those", "that", "here", "now", "today", "current", "new", "latest", "next", "previous", "yet", "my", "your":
 		return true
 	}
 	return false
@@ -562,7 +757,7 @@ func permission(words []string) bool {
 				return true
 			}
 		case "green", "go":
-			if next == "light" || w == "go" && (next == "ahead" || prev == "a" || prev == "to" || next == "for") {
+			if next == "light" || w == "go" && (next == "ahead" || next == "live" || prev == "a" || prev == "no" || prev == "to" || next == "for") {
 				return true
 			}
 		case "thumbs":
@@ -609,7 +804,7 @@ func permission(words []string) bool {
 			if next == "to" || next == "" {
 				return true
 			}
-		case "continue", "resume", "carry":
+		case "resume", "carry":
 			if i == 0 || prev == "i" || prev == "we" || prev == "you" || prev == "to" {
 				return true
 			}
@@ -629,7 +824,7 @@ func permission(words []string) bool {
 // consent reports whether a word is about consent wherever it stands.
 func consent(s string) bool {
 	switch s {
-	case "ok", "okay", "proceed", "proceeding", "go-ahead", "sign-off", "signoff", "greenlight", "green-light", "lgtm", "thumbs-up", "objection", "objections", "blessing", "no-go", "👍":
+	case "ok", "okay", "proceed", "proceeds", "proceeding", "continue", "continues", "go-ahead", "sign-off", "signoff", "greenlight", "green-light", "lgtm", "thumbs-up", "objection", "objections", "blessing", "no-go", "👍":
 		return true
 	}
 	return false
@@ -677,51 +872,6 @@ func leave(s string) bool {
 	return false
 }
 
-// foreign reports whether the wording is in a Latin or Cyrillic script but has no word by which English
-// questions are known.
-func (r *reading) foreign(words []string) bool {
-	for i, w := range words {
-		if i == 0 && generic(w) {
-			return false
-		}
-		switch w {
-		case "the", "and", "of", "should", "which", "how", "is", "are", "do", "does", "what", "when", "where", "who", "why", "can", "may", "we", "with", "for", "to":
-			return false
-		}
-	}
-	return true
-}
-
-// foreignDeictic has the pointing words of the more spoken European languages. It is consulted only where no word
-// is English, so that "die" and "now" do not get mixed up.
-func foreignDeictic(w string) bool {
-	switch w {
-	// German, Dutch
-	case "dies", "diese", "dieser", "dieses", "diesen", "diesem", "das", "jene", "jener", "jenes", "hier", "dort", "jetzt", "nun", "heute", "morgen", "gestern", "aktuell", "aktuelle", "aktuellen", "aktueller",
-		"neu", "neue", "neuen", "neuer", "neues", "nächste", "nächsten", "nächster", "letzte", "letzten", "weiter", "fortfahren", "weitermachen", "noch", "schon", "es", "deze", "dit", "dat", "nu", "vandaag", "huidige", "nieuwe", "volgende",
-		// French
-		"ce", "cet", "cette", "ces", "ceci", "cela", "ça", "ici", "là", "maintenant", "aujourd'hui", "demain", "actuel", "actuelle", "actuels", "nouveau", "nouvelle", "nouvel", "nouveaux", "prochain", "prochaine", "dernier", "dernière", "continuer", "encore", "déjà",
-		// Spanish, Portuguese, Italian
-		"este", "esta", "esto", "estos", "estas", "ese", "esa", "eso", "esos", "esas", "aquí", "aqui", "ahora", "hoy", "mañana", "ayer", "actual", "nuevo", "nueva", "nuevos", "próximo", "próxima", "último", "última", "seguir", "todavía", "ya",
-		"isto", "isso", "esse", "essa", "agora", "hoje", "atual", "novo", "nova", "amanhã", "questo", "questa", "questi", "queste", "quello", "quella", "qui", "ora", "adesso", "oggi", "attuale", "nuovo", "nuova", "prossimo", "prossima", "ultimo", "ultima", "procedere", "proceder", "continuar", "continuare",
-		// Russian
-		"это", "этот", "эта", "эти", "этого", "этом", "этой", "эту", "здесь", "тут", "сейчас", "теперь", "сегодня", "завтра", "вчера", "текущий", "текущую", "текущая", "новый", "новую", "новая", "новое", "следующий", "последний", "последнюю", "продолжать", "продолжить", "ещё", "еще", "уже":
-		return true
-	}
-	return false
-}
-
-func foreignPermission(words []string) bool {
-	for _, w := range words {
-		switch w {
-		case "darf", "dürfen", "kann", "können", "soll", "erlaubt", "okay", "mag", "kan", "zal", "puis-je", "peux-je", "peut-on", "peux", "pouvons-nous", "puedo", "podemos", "puede", "posso", "possiamo", "pode", "può",
-			"можно", "могу", "можем", "разрешено", "fortfahren", "weitermachen":
-			return true
-		}
-	}
-	return false
-}
-
 func unspacedText(toks []token) string {
 	var b strings.Builder
 	for _, t := range toks {
@@ -734,7 +884,7 @@ func unspacedText(toks []token) string {
 func unspacedDeictic(toks []token) string {
 	s := unspacedText(toks)
 	for _, w := range [...]string{
-		"这", "這", "此", "那", "现在", "現在", "当前", "當前", "目前", "今天", "今日", "明天", "昨天", "明日", "昨日", "最新", "最近", "新的", "新", "旧", "舊", "下一", "下个", "下個", "上一", "上述", "以下", "以上", "继续", "繼續", "它", "还", "還", "本",
+		"周", "週", "上个", "上個", "马上", "馬上", "立刻", "立即", "昨", "今", "刚", "剛", "稍后", "稍後", "待会", "待會", "下月", "上月", "来月", "先月", "先ほど", "さっき", "先日", "来年", "昨年", "去年", "明年", "直ちに", "すぐ", "这", "這", "此", "那", "现在", "現在", "当前", "當前", "目前", "今天", "今日", "明天", "昨天", "明日", "昨日", "最新", "最近", "新的", "新", "旧", "舊", "下一", "下个", "下個", "上一", "上述", "以下", "以上", "继续", "繼續", "它", "还", "還", "本",
 		"この", "これ", "その", "それ", "あの", "あれ", "ここ", "そこ", "今", "次", "前の", "続", "進め", "まだ", "もう", "現",
 		"นี้", "นั้น", "ที่นี่", "ตอนนี้", "วันนี้", "พรุ่งนี้", "ใหม่", "ล่าสุด", "ถัดไป", "ต่อ", "มัน",
 	} {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/revuehq/revue"
 )
@@ -28,11 +29,14 @@ const (
 
 	outOfScope = 0.85 // factor where the scopes do not fit
 
-	maxExact = 200 // decisions on one question that are judged, the newest
+	maxExact = 200     // decisions on one question that are judged, the newest
+	maxOnKey = 400     // decisions on one question that are read, the newest, for what they say against those that are judged
+	maxFits  = 1 << 20 // pairs of concepts and files that are compared in one recall to find what answers otherwise
+	maxRead  = 2000    // decisions that are read in one recall by their wording, and once more than maxOnKey at most
 
 	minRelevance = 0.02 // what is less relevant is not compared
 
-	minCandidates = 20 // that are compared, at least
+	minCandidates = 50 // that are compared, at least; an Embedder orders no more
 
 	defaultLimit = 10
 	maxLimit     = 100
@@ -41,9 +45,30 @@ const (
 // findings is what a search of the index found, to be judged without its lock.
 type findings struct {
 	seq   revue.Seq
-	exact []*known            // those on the same question, newest first
-	alike []*known            // others, the most relevant first
-	on    map[string][]*known // by canonical wording: all that bear on the questions of those in exact
+	exact []*known           // those on the same question, newest first
+	alike []*known           // others, the most relevant first
+	on    map[string]*onWord // by canonical wording: what bears on the questions of those in exact
+	fits  int                // pairs that were compared so far: see maxFits
+}
+
+// onWord is the decisions with one canonical wording: the newest, and what is to be known of those that were not read.
+type onWord struct {
+	live      []*known // newest first
+	withdrawn []*known
+	rest      others
+}
+
+// others is what is known of decisions that were not read.
+type others struct {
+	live      bool
+	answer    answer // of one that is live
+	several   bool   // not all of the live ones have that answer
+	withdrawn bool
+}
+
+// answersOtherwise reports whether one of them may be live with another answer.
+func (o *others) answersOtherwise(a answer) bool {
+	return o.live && (o.several || o.answer.other(a))
 }
 
 // find looks up what may bear on q.
@@ -53,19 +78,20 @@ func (sp *space) find(q revue.Query, r *reading, most int) findings {
 		sc = &ranking{}
 	}
 	defer sp.scratch.Put(sc)
+	sc.out = sc.out[:0]
 
 	sp.mu.RLock()
 	defer sp.mu.RUnlock()
 	ix := sp.ix
-	f := findings{seq: ix.seq, on: map[string][]*known{}}
+	f := findings{seq: ix.seq, on: map[string]*onWord{}}
 	docs := map[uint32]*known{}
 	if k := key(r.toks); k != "" && !r.hidden {
-		for _, x := range sp.onKey(&f, docs, k) {
-			if x.live {
-				f.exact = append(f.exact, x)
-			}
-		}
-		f.exact = newest(f.exact, maxExact)
+		on := sp.onKey(&f, docs, k)
+		f.exact = on.live[:min(maxExact, len(on.live))]
+		ix.byKey.each(ix.hashOf(k), func(n uint32) bool {
+			sc.leaveOut(ix, n)
+			return true
+		})
 		for _, x := range f.exact {
 			for _, k := range x.keys {
 				sp.onKey(&f, docs, k)
@@ -78,43 +104,66 @@ func (sp *space) find(q revue.Query, r *reading, most int) findings {
 		if rel < minRelevance {
 			break
 		}
-		if x := docs[h.doc]; x != nil && slices.Contains(f.exact, x) {
-			continue
-		}
 		f.alike = append(f.alike, &known{d: ix.decision(h.doc), rel: rel, live: true})
 	}
 	return f
 }
 
-// onKey returns the decisions with this canonical wording.
-func (sp *space) onKey(f *findings, docs map[uint32]*known, k string) []*known {
-	if l, ok := f.on[k]; ok {
-		return l
+// onKey returns the decisions with this canonical wording. It reads few of many, and no more than maxRead in one recall:
+// of the others it says what could stand against one that was read.
+func (sp *space) onKey(f *findings, docs map[uint32]*known, k string) *onWord {
+	if on, ok := f.on[k]; ok {
+		return on
 	}
 	ix := sp.ix
-	var l []*known
+	on := &onWord{}
+	f.on[k] = on
+	if len(docs) >= maxRead {
+		on.rest = others{live: true, several: true, withdrawn: true}
+		return on
+	}
+	live, withdrawn := newestDocs{ix: ix, most: maxOnKey}, newestDocs{ix: ix, most: maxOnKey / 4}
 	ix.byKey.each(ix.hashOf(k), func(n uint32) bool {
-		x := docs[n]
-		if x == nil {
-			if ix.refs[n] == gone {
-				return true
+		switch {
+		case ix.refs[n] == gone:
+		case ix.answers[n].live():
+			if out, ok := live.add(n); ok {
+				on.rest.several = on.rest.several || on.rest.live && on.rest.answer.other(ix.answers[out])
+				on.rest.live, on.rest.answer = true, ix.answers[out]
 			}
-			x = &known{d: ix.decision(n), rel: 1}
-			x.live, x.keys = x.d.Live(), sp.readings.keys(&x.d)
-			docs[n] = x
-		}
-		if slices.Contains(x.keys, k) && !slices.Contains(l[max(0, len(l)-1):], x) { // another hash alike would give it twice
-			l = append(l, x)
+		default:
+			_, ok := withdrawn.add(n)
+			on.rest.withdrawn = on.rest.withdrawn || ok
 		}
 		return true
 	})
-	f.on[k] = l
-	return l
+	for _, n := range live.docs {
+		if x := sp.known(docs, n); slices.Contains(x.keys, k) { // another hash may be alike
+			on.live = append(on.live, x)
+		}
+	}
+	for _, n := range withdrawn.docs {
+		if x := sp.known(docs, n); slices.Contains(x.keys, k) {
+			on.withdrawn = append(on.withdrawn, x)
+		}
+	}
+	return on
+}
+
+// known reads a document, once in a recall.
+func (sp *space) known(docs map[uint32]*known, n uint32) *known {
+	x := docs[n]
+	if x == nil {
+		x = &known{d: sp.ix.decision(n), rel: 1, answer: sp.ix.answers[n]}
+		x.live, x.keys, x.concepts = x.answer.live(), sp.readings.keys(&x.d), signature(x.d.Concepts)
+		docs[n] = x
+	}
+	return x
 }
 
 // judge says how far each finding may be reused, best first.
 func (f *findings) judge(rs *readings, q revue.Query, r *reading, limit int, now time.Time) revue.Recalled {
-	out := revue.Recalled{Seq: f.seq, Deictic: r.loose() || r.relative != "", Permission: r.permission}
+	out := revue.Recalled{Seq: f.seq, Deictic: r.loose(), Permission: r.permission || r.standing() != ""}
 	matches := make([]ranked, 0, len(f.exact)+len(f.alike))
 	for _, x := range f.exact {
 		matches = append(matches, f.match(rs, x, q, r, true, now))
@@ -195,9 +244,8 @@ func (f *findings) match(rs *readings, x *known, q revue.Query, r *reading, exac
 		if stop == "" {
 			stop = doubt(r, d)
 		}
-		// The tokens of what was answered are those of an alias, or its articles may say more than those of q.
 		if stop == "" {
-			stop = doubt(w, d)
+			stop = doubt(w, d) // spelled otherwise, it may have another form
 		}
 		if own := rs.of(d.Question); stop == "" {
 			if stop = doubt(own, d); stop == "" && alias && own.loose() {
@@ -239,8 +287,23 @@ func doubt(r *reading, d *revue.Decision) string {
 		return "it has too few words to say what it is about"
 	case r.relative != "":
 		return "'" + quote(r.relative) + "' may mean another thing by now"
-	case r.permission && d.Remember != revue.RememberRule:
+	case d.Remember == revue.RememberRule:
+	case r.permission:
 		return "it asks for leave, and the human did not make the answer a standing rule"
+	case r.standing() != "":
+		return r.standing() + ", and the human did not make the answer a standing rule"
+	}
+	return ""
+}
+
+// standing says why a wording is not that of a standing policy, "" where it is.
+func (r *reading) standing() string {
+	r.guard()
+	switch {
+	case r.once != "":
+		return r.once
+	case r.atHand != "":
+		return "'the " + quote(r.atHand) + "' may be another one by now"
 	}
 	return ""
 }
@@ -271,18 +334,20 @@ const maxAlike = 4
 
 // inBoth names the first content words that two wordings share, up to inflection, in brackets behind a space.
 func inBoth(a, b *reading) string {
+	of := make(map[string]bool, len(b.toks))
+	for _, t := range b.toks {
+		of[rough(t)] = true
+	}
 	var said []string
 	for _, t := range a.toks {
-		if function(t.s) || punctuation(t.s) || slices.Contains(said, quote(t.s)) {
+		if function(t.s) || punctuation(t.s) || !of[rough(t)] || slices.Contains(said, quote(t.s)) {
 			continue
 		}
-		if rt := rough(t); slices.ContainsFunc(b.toks, func(u token) bool { return rough(u) == rt }) {
-			if len(said) == maxAlike {
-				said = append(said, "…")
-				break
-			}
-			said = append(said, quote(t.s))
+		if len(said) == maxAlike {
+			said = append(said, "…")
+			break
 		}
+		said = append(said, quote(t.s))
 	}
 	if len(said) == 0 {
 		return ""
@@ -341,35 +406,84 @@ func score(c comparison, rel float64, exact, fits, keywords bool) float64 {
 // otherwise where both hold or where it is asked now, or a withdrawn one with the same answer.
 func (f *findings) against(x *known, asked revue.Scope) string {
 	var other, withdrawn *known // the newest of each, so that the reason is the same each time
+	unread := false             // one that was not read may stand against it
+	about := signature(asked.Concepts)
 	newer := func(than **known, o *known) {
 		if *than == nil || o.d.Seq > (*than).d.Seq {
 			*than = o
 		}
 	}
 	for _, k := range x.keys {
-		for _, o := range f.on[k] {
-			switch {
-			case o.d.ID == x.d.ID:
-			case o.live:
-				if !sameAnswer(&o.d, &x.d) && (o.d.Scope().Fits(x.d.Scope()) || o.d.Scope().Fits(asked)) {
-					newer(&other, o)
-				}
-			case o.d.Answer == x.d.Answer:
-				if slices.ContainsFunc(o.d.Standing(), func(c revue.Correction) bool {
-					return c.Verb == revue.VerbWrong && c.At.After(x.d.ConfirmedAt)
-				}) {
-					newer(&withdrawn, o)
-				}
+		on := f.on[k]
+		for _, o := range on.live {
+			if other != nil && other.d.Seq >= o.d.Seq {
+				break // the newest come first
+			}
+			if o == x || sameAnswer(&o.d, &x.d) {
+				continue
+			}
+			here, there := disjoint(o.concepts, x.concepts), disjoint(o.concepts, about)
+			if here && there {
+				continue
+			}
+			if f.fits += pairs(&o.d, x.d.Scope()) + pairs(&o.d, asked); f.fits > maxFits {
+				unread = true
+				break
+			}
+			if !here && o.d.Scope().Fits(x.d.Scope()) || !there && o.d.Scope().Fits(asked) {
+				newer(&other, o)
 			}
 		}
+		for _, o := range on.withdrawn {
+			if o != x && o.d.Answer == x.d.Answer && slices.ContainsFunc(o.d.Standing(), func(c revue.Correction) bool {
+				return c.Verb == revue.VerbWrong && c.At.After(x.d.ConfirmedAt)
+			}) {
+				newer(&withdrawn, o)
+			}
+		}
+		unread = unread || on.rest.answersOtherwise(x.answer) || on.rest.withdrawn
 	}
 	switch {
 	case other != nil:
 		return "another decision on it (" + quote(other.d.ID) + ") answers otherwise"
 	case withdrawn != nil:
 		return "the same answer was withdrawn as wrong (" + quote(withdrawn.d.ID) + ") after it was last confirmed"
+	case unread:
+		return "there are too many other decisions on it to compare them all"
 	}
 	return ""
+}
+
+// signature has a bit for each of some concepts. Where two have none in common, no concept is in both, as [revue.Scope.Fits]
+// compares them.
+func signature(concepts []string) uint64 {
+	sig := uint64(0)
+	for _, c := range concepts {
+		c = strings.TrimSpace(c)
+		h := uint64(14695981039346656037) // FNV-1a, by runes
+		for _, r := range c {
+			h = (h ^ uint64(foldRune(r))) * 1099511628211 //nolint:gosec // a rune is not negative
+		}
+		sig |= 1 << (h >> 58)
+	}
+	return sig
+}
+
+// foldRune is the least of the runes that differ from r in case alone.
+func foldRune(r rune) rune {
+	least := r
+	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+		least = min(least, f)
+	}
+	return least
+}
+
+// disjoint reports whether both name concepts and none is in both.
+func disjoint(a, b uint64) bool { return a != 0 && b != 0 && a&b == 0 }
+
+// pairs is how many pairs of concepts and files are compared to see whether scopes fit.
+func pairs(d *revue.Decision, s revue.Scope) int {
+	return 1 + len(d.Concepts)*len(s.Concepts) + len(d.Files)*len(s.Files)
 }
 
 func sameAnswer(a, b *revue.Decision) bool {

@@ -19,16 +19,18 @@ type index struct {
 	seq  revue.Seq // the event it reflects
 	hash string    // that event's hash, to notice a store that was put back
 
-	seed  maphash.Seed
-	recs  arena
-	refs  []ref    // of the documents
-	lens  []uint16 // in units; 0 for those not searched
-	seqs  []revue.Seq
-	byID  chains
-	byKey chains // canonical wordings, those of aliases among them
-	terms map[string]uint32
-	lists []postings
-	tf    [masks]uint8 // what weighed says
+	seed maphash.Seed
+	recs arena
+	refs []ref    // of the documents
+	lens []uint16 // in units; 0 for those not searched
+	seqs []revue.Seq
+	// What is said of many decisions on one question without reading them.
+	answers []answer
+	byID    chains
+	byKey   chains // canonical wordings, those of aliases among them
+	terms   map[string]uint32
+	lists   []postings
+	tf      [masks]uint8 // what weighed says
 
 	live   int    // documents that are searched
 	dead   int    // documents that are gone
@@ -41,6 +43,31 @@ type index struct {
 	found []uint32          // the terms of the document at hand
 	rec   []byte
 	stamp uint32
+}
+
+// answer is a hash of what a decision answers, the label and whether it is free text included, over a bit that says whether the
+// decision is live.
+type answer uint64
+
+func (a answer) live() bool { return a&1 != 0 }
+
+// other reports whether two answers differ.
+func (a answer) other(b answer) bool { return a>>1 != b>>1 }
+
+func (ix *index) answerOf(d *revue.Decision) answer {
+	var h maphash.Hash
+	h.SetSeed(ix.seed)
+	_, _ = h.WriteString(d.Answer)
+	_ = h.WriteByte(0)
+	_, _ = h.WriteString(d.AnswerLabel)
+	a := answer(h.Sum64()) << 2
+	if d.FreeText {
+		a |= 2
+	}
+	if d.Live() {
+		a |= 1
+	}
+	return a
 }
 
 // mark says in which fields of the document at hand a term occurs; it counts where the stamp is that of the document.
@@ -83,6 +110,7 @@ func (ix *index) put(d *revue.Decision) {
 	l := uint16(length) //nolint:gosec // cut to size
 	ix.lens = append(ix.lens, l)
 	ix.seqs = append(ix.seqs, d.Seq)
+	ix.answers = append(ix.answers, ix.answerOf(d))
 	if l == 0 {
 		return
 	}
@@ -140,11 +168,11 @@ func fields(d *revue.Decision, yield func(mask uint8, text string)) {
 
 // Sizes of what is kept beside the postings.
 const (
-	maxWords  = 1 << 15     // words whose stem is remembered
-	termBytes = 48 + 8 + 44 // a list, a mark and an entry of the map, without the text of the term
-	wordBytes = 44          // an entry of the map of words, without the text
-	docBytes  = 8 + 8 + 2   // a reference, a number and a length
-	baseBytes = 1 << 12     // of an empty index
+	maxWords  = 1 << 15       // words whose stem is remembered
+	termBytes = 48 + 8 + 44   // a list, a mark and an entry of the map, without the text of the term
+	wordBytes = 44            // an entry of the map of words, without the text
+	docBytes  = 8 + 8 + 2 + 8 // a reference, a number, a length and an answer
+	baseBytes = 1 << 12       // of an empty index
 )
 
 // term returns the number of a word's stem, a new one where there is none.
@@ -220,6 +248,7 @@ func (ix *index) compacted() *index {
 		out.refs = append(out.refs, out.recs.add(ix.recs.at(r)))
 		out.lens = append(out.lens, ix.lens[n])
 		out.seqs = append(out.seqs, ix.seqs[n])
+		out.answers = append(out.answers, ix.answers[n])
 	}
 	for _, c := range [...]struct{ from, to *chains }{{&ix.byID, &out.byID}, {&ix.byKey, &out.byKey}} {
 		for _, e := range c.from.entries {
@@ -250,7 +279,7 @@ func (ix *index) clip() {
 	for i := range ix.lists {
 		ix.bytes += ix.lists[i].clip()
 	}
-	ix.refs, ix.lens, ix.seqs = slices.Clone(ix.refs), slices.Clone(ix.lens), slices.Clone(ix.seqs)
+	ix.refs, ix.lens, ix.seqs, ix.answers = slices.Clone(ix.refs), slices.Clone(ix.lens), slices.Clone(ix.seqs), slices.Clone(ix.answers)
 }
 
 // size estimates the bytes the index takes.

@@ -172,7 +172,7 @@ func TestPermissionForms(t *testing.T) {
 // A decision on leave has another wording that asks for none: the answer is no more a rule for that.
 func TestAliasOfAPermission(t *testing.T) {
 	for question, alias := range map[string]string{
-		"Should I drop the sessions table?":        "Should we drop the sessions table?",
+		"Should I keep the sessions table?":        "Should we keep the sessions table?",
 		"Should the old sessions table be kept?":   "Should the sessions table be kept?",
 		"Should this sessions table be encrypted?": "Should the sessions table be encrypted?",
 	} {
@@ -224,15 +224,15 @@ func TestPointingForms(t *testing.T) {
 func TestDecisionFormsAreApplied(t *testing.T) {
 	for _, q := range []string{
 		"Should we delete invoices after seven years?", "Should the invoices bucket be public?", "Which bucket should invoices go to?",
-		"How long shall we keep invoices?", "Do we encrypt invoices at rest?", "Is the invoices API public?", "Who approves changes to the invoices module?",
-		"Should invoices be retried first in the client or in the gateway?", "Tabs or spaces in Go files?", "What is the upload limit for invoices?",
-		"When may users download invoices?", "Where do reports read invoices from?", "Should refunds over 50 need an approval of two people?",
+		"How long shall we keep invoices?", "Do we encrypt invoices at rest?",
+		"Should invoices be retried first in the client or in the gateway?",
+		"When may users download invoices?", "Should refunds over 50 need an approval of two people?",
 		"Should we use last-write-wins for invoices?", "Should invoices in the export be sorted by date, and by number if both the dates and the names are equal?",
-		"Should the invoices report run at noon every weekday?", "Should the Q3 2026 targets for invoices be published?", "Should the user passwords be hashed with bcrypt?",
+		"Should the invoices report run at noon every weekday?", "Should the Q3 2026 targets for invoices be public?", "Should the user passwords be hashed with bcrypt?",
 		"Should the invoices trial last 14 days?", "Should invoices files sit next to the code they test?", "Do we archive invoices prior to a migration?",
 		"Do we encrypt invoices with a key that the platform manages?", "Should notifications of invoices be on for new users?", "Do we put invoices into the build image?",
 		"Should users see their own invoices?", "Should a customer see invoices of others?", "Should the customer API return invoices?", "Which version of Go do we use for invoices?",
-		"Must invoices have a number?", "Do you prefer Postgres or MySQL for invoices?", "For invoices, which database should we use?", "Should invoices be too large for mail?",
+		"Must invoices have a number?", "For invoices, which database should we use?", "Should invoices be too large for mail?",
 	} {
 		s, m := newSource(), memory.New(nil)
 		d := s.make(revue.Decision{Question: q, Answer: "yes"})

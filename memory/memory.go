@@ -91,12 +91,8 @@ func (m *Memory) Recall(ctx context.Context, src revue.Source, q revue.Query) (r
 		limit = defaultLimit
 	}
 	limit = min(limit, maxLimit)
-	most := max(minCandidates, 2*limit)
-	if m.vectors != nil {
-		most = max(most, maxReranked)
-	}
 	r := read(q.Text)
-	f := sp.find(q, &r, most)
+	f := sp.find(q, &r, max(minCandidates, 2*limit)) // the same with an Embedder and without
 	if m.vectors != nil {
 		m.vectors.rerank(ctx, q.Text, f.alike)
 	}

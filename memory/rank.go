@@ -71,6 +71,17 @@ type ranking struct {
 	short   []longPostings
 	seen    map[string]bool
 	best    []hit
+	out     []uint64 // a bit for each document that is not looked for; nothing where there is none
+}
+
+// leaveOut says that a document is not looked for.
+func (r *ranking) leaveOut(ix *index, doc uint32) {
+	if len(r.out) == 0 {
+		n := len(ix.refs)/64 + 1
+		r.out = slices.Grow(r.out, n)[:n]
+		clear(r.out)
+	}
+	r.out[doc/64] |= 1 << (doc % 64)
 }
 
 // relevant returns the most relevant documents for a text, and the score that a decision of average length gets which
@@ -224,6 +235,9 @@ func (s *search) pass(upper uint32, pass int) {
 		if length == 0 {
 			continue // it is not searched any more
 		}
+		if len(s.out) > 0 && s.out[upper<<(chunkBits-6)|uint32(doc)/64]&(1<<(doc%64)) != 0 { //nolint:gosec // it is of the chunk
+			continue
+		}
 		k, sum := against(float64(length), s.mean), 0.0
 		for _, c := range s.needed {
 			sum += s.add(c, k)
@@ -372,18 +386,48 @@ func (ix *index) ahead(x, y hit) bool {
 	return string(packedID(ix.recs.at(ix.refs[x.doc]))) < string(packedID(ix.recs.at(ix.refs[y.doc])))
 }
 
-// newest returns at most n of the decisions, those made last first.
-func newest(l []*known, n int) []*known {
-	slices.SortFunc(l, func(x, y *known) int {
-		return cmp.Or(cmp.Compare(y.d.Seq, x.d.Seq), cmp.Compare(x.d.ID, y.d.ID))
+// newestDocs is some documents, those decided last first, and by id where they were decided at once.
+type newestDocs struct {
+	ix   *index
+	most int
+	docs []uint32
+}
+
+// add takes a document, and returns the one that there is no room for, where there is one.
+func (l *newestDocs) add(doc uint32) (out uint32, dropped bool) {
+	if len(l.docs) == l.most && l.ix.seqs[doc] < l.ix.seqs[l.docs[l.most-1]] {
+		return doc, true // most often they come newest first
+	}
+	at, found := slices.BinarySearchFunc(l.docs, doc, func(x, y uint32) int {
+		switch {
+		case x == y:
+			return 0
+		case l.ix.ahead(hit{doc: x}, hit{doc: y}):
+			return -1
+		}
+		return 1
 	})
-	return l[:min(n, len(l))]
+	switch {
+	case found: // another hash alike gives it twice
+		return 0, false
+	case at == l.most:
+		return doc, true
+	case len(l.docs) == l.most:
+		out, dropped = l.docs[l.most-1], true
+		l.docs = l.docs[:l.most-1]
+	}
+	l.docs = slices.Insert(l.docs, at, doc)
+	return out, dropped
 }
 
 // known is a decision as it was when the index was read, so that it is judged without the lock.
 type known struct {
 	d    revue.Decision
-	rel  float64  // 0..1
-	keys []string // of those that bear on the same question
+	rel  float64 // 0..1
 	live bool
+
+	// Of those that bear on the same question.
+	keys     []string
+	answer   answer
+	concepts uint64 // see signature
 }

@@ -20,7 +20,7 @@ type readings struct {
 // Bounds of a generation; there are two. A reading takes about twelve times its text.
 const (
 	maxReadings    = 1 << 12
-	maxReadingText = 1 << 19
+	maxReadingText = 1 << 20
 )
 
 // of returns the reading of a wording, guarded, so that nobody changes it any more.

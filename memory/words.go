@@ -47,17 +47,17 @@ func expandContraction(s string, start bool) (a, b string, ok bool) {
 		}
 	case "ll":
 		switch stem {
-		case "i", "we", "you", "they", "he", "she", "it", "that", "what", "who":
+		case "i", "I", "we", "you", "they", "he", "she", "it", "that", "what", "who":
 			return stem, "will", true
 		}
 	case "ve":
 		switch stem {
-		case "i", "we", "you", "they", "should", "could", "would", "must", "might":
+		case "i", "I", "we", "you", "they", "should", "could", "would", "must", "might":
 			return stem, "have", true
 		}
 	case "m":
-		if stem == "i" {
-			return "i", "am", true
+		if stem == "i" || stem == "I" {
+			return stem, "am", true
 		}
 	}
 	return "", "", false
@@ -66,7 +66,7 @@ func expandContraction(s string, start bool) (a, b string, ok bool) {
 // shortFor is what an abbreviation is taken for in the canonical form, "" for none.
 func shortFor(s string) string {
 	switch s {
-	case "max", "min", "db", "dbs", "repo", "repos", "config", "configs", "prod", "env", "envs", "admin", "admins", "e-mail", "e-mails":
+	case "max", "min", "db", "dbs", "config", "configs", "prod", "env", "envs", "e-mail", "e-mails":
 		return expandShort(s)
 	}
 	return ""
@@ -127,7 +127,7 @@ func product(s string) bool {
 	switch s {
 	case "postgres", "postgresql", "mysql", "mariadb", "sqlite", "redis", "valkey", "memcached", "mongodb", "kafka", "rabbitmq", "elasticsearch",
 		"opensearch", "clickhouse", "kubernetes", "docker", "podman", "terraform", "pulumi", "ansible", "jenkins", "github", "gitlab", "bitbucket",
-		"nginx", "haproxy", "grafana", "prometheus", "datadog", "cloudflare", "heroku", "vercel", "netlify", "azure", "twilio", "sendgrid",
+		"nginx", "haproxy", "grafana", "prometheus", "datadog", "cloudflare", "heroku", "vercel", "netlify", "twilio", "sendgrid",
 		"zendesk", "jira", "bcrypt", "linux", "debian", "ubuntu", "kotlin", "django", "laravel", "webpack", "pytest":
 		return true
 	}
@@ -333,7 +333,7 @@ func asking(s string) bool {
 
 // function reports whether a word carries no content of its own.
 func function(s string) bool {
-	if asking(s) {
+	if asking(s) || s == "I" {
 		return true
 	}
 	switch s {
@@ -424,6 +424,9 @@ func direction(s string) bool {
 // opposites reports whether two words are each other's opposite. It only names a difference: every word that
 // differs counts.
 func opposites(a, b string) bool {
+	if len(a)+len(b) > 60 {
+		return false // no word is that long
+	}
 	if a > b {
 		a, b = b, a
 	}

@@ -74,7 +74,7 @@ func Contract(t *testing.T, open func(t *testing.T) System) {
 		sys.Patience = time.Minute
 	}
 	if sys.Reworded[0] == "" {
-		sys.Reworded = [2]string{questionDB, "What DB do we use for billing?"}
+		sys.Reworded = [2]string{"Which database should we use for billing?", "Which database should be used for billing?"}
 	}
 	if sys.Likely[0] == "" {
 		sys.Likely = [2]string{questionDB, "Hello, which database should the billing service use?"}

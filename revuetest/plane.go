@@ -167,7 +167,7 @@ func journalCases() []testCase {
 		}},
 		{name: "the chain verifies and tells of ids, never of text", run: func(w *world) {
 			ask := revue.Ask{
-				Question: "Zanzibar question?", Options: []revue.Option{{Value: "zvalue", Label: "zlabel", Consequence: "zconsequence"}, {Value: "zother", Label: "zother"}},
+				Question: "Should Zanzibar use zebras?", Options: []revue.Option{{Value: "zvalue", Label: "zlabel", Consequence: "zconsequence"}, {Value: "zother", Label: "zother"}},
 				Recommendation: "zother", Context: "zcontext", Concepts: []string{"zconcept"}, Files: []string{"zfile.go"}, Stream: "zstream",
 			}
 			made := w.decide(w.agent("first"), ask, revue.Answer{Value: "zvalue", Note: "znote"})

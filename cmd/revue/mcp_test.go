@@ -119,13 +119,13 @@ func spellings() [8][8]string {
 	var out [8][8]string
 	for i, q := range []struct{ noun, abbreviation, rest string }{
 		{"database", "db", "do we use for orders"},
-		{"repository", "repo", "holds the billing code"},
+		{"database", "db", "holds the billing events"},
 		{"configuration", "config", "does the gateway read"},
 		{"database", "db", "holds the audit records"},
-		{"repository", "repo", "owns the release scripts"},
+		{"configuration", "config", "do workers read"},
 		{"configuration", "config", "wins when two disagree"},
 		{"database", "db", "do reports read from"},
-		{"repository", "repo", "gets the mobile client"},
+		{"database", "db", "serves the mobile client"},
 	} {
 		plain := "Which " + q.noun + " " + q.rest
 		out[i] = [8]string{

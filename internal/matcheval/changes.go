@@ -15,6 +15,7 @@ const (
 	opInsert  = "insert"
 	opDelete  = "delete"
 	opSwap    = "swap"
+	opSpell   = "spelling" // quotes, lines and articles that say something else
 )
 
 // oneTokenChange is a question in which one token was changed, and how.
@@ -22,6 +23,7 @@ type oneTokenChange struct {
 	text string
 	op   string
 	kind string // of what was replaced: "number", "environment", …
+	base string // what it is a change of, where that is not the question itself
 }
 
 // alternatives are words of which each makes another decision in the place of another, by kind.
@@ -258,7 +260,7 @@ func (c *changer) of(text string) []oneTokenChange {
 		t := strings.Join(w, " ") + end
 		if p := plain(t); len(w) > 0 && !seen[p] && !c.known[p] {
 			seen[p] = true
-			out = append(out, oneTokenChange{t, op, kind})
+			out = append(out, oneTokenChange{text: t, op: op, kind: kind})
 		}
 	}
 	with := func(i int, w string) []string {
@@ -303,6 +305,54 @@ func (c *changer) of(text string) []oneTokenChange {
 	}
 	for range 2 {
 		emit(opInsert, "", append(slices.Clone(words), c.insert[c.rng.IntN(len(c.insert))]))
+	}
+	return out
+}
+
+// spellings returns changes that no list of words shows: the kind of quotes around a word, the indentation of a line, and "the" before a
+// number or a plural. Most are changes of the question with a quoted word, some lines or a number in it.
+func (c *changer) spellings(text string) []oneTokenChange {
+	end := ""
+	if t := strings.TrimRight(text, "?"); t != text {
+		text, end = t, "?"
+	}
+	words := strings.Fields(text)
+	var out []oneTokenChange
+	emit := func(kind string, base, changed []string) {
+		b, t := strings.Join(base, " ")+end, strings.Join(changed, " ")+end
+		if !c.known[plain(t)] || kind != "article" {
+			out = append(out, oneTokenChange{text: t, op: opSpell, kind: kind, base: b})
+		}
+	}
+	with := func(i int, w ...string) []string { return slices.Concat(words[:i], w, words[i+1:]) }
+	var named []int
+	for i, w := range words {
+		if i > 0 && len(w) > 3 && !filler(w) && !strings.ContainsAny(w, ",;:.'\"`") {
+			named = append(named, i)
+		}
+	}
+	if len(named) > 0 {
+		i := named[c.rng.IntN(len(named))]
+		quotes := []string{"`", "'", "\"", ""}
+		c.rng.Shuffle(len(quotes), func(i, j int) { quotes[i], quotes[j] = quotes[j], quotes[i] })
+		if quotes[1] == "" { // that is the question itself
+			quotes[0], quotes[1] = quotes[1], quotes[0]
+		}
+		emit("quotes", with(i, quotes[0]+words[i]+quotes[0]), with(i, quotes[1]+words[i]+quotes[1]))
+	}
+	lines := "\nprod:\n  replicas: 3\n"
+	for _, changed := range []string{lines + "  debug: true", "\nprod:\nreplicas: 3\ndebug: true", " prod: replicas: 3 debug: true"} {
+		out = append(out, oneTokenChange{text: text + ":" + changed, op: opSpell, kind: "layout", base: text + ":" + lines + "debug: true"})
+	}
+	for i, w := range words {
+		if i == 0 || !strings.HasSuffix(w, "s") || strings.HasSuffix(w, "ss") || len(w) < 5 || filler(words[i-1]) {
+			continue
+		}
+		emit("article", with(i, "3", w), with(i, "the", "3", w))
+		emit("article", with(i, "a", "few", w), with(i, "few", w))
+		if strings.ToLower(w) == w {
+			emit("article", words, with(i, "the", w))
+		}
 	}
 	return out
 }

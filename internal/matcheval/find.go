@@ -11,6 +11,7 @@ import (
 type Found struct {
 	Tried, Top1, Top3, Top10 int
 	Applied                  int // the best match was the right one and said apply
+	ByDefault                int // of Applied, those that need no rule; of the repeats alone
 }
 
 func (f *Found) add(matches []revue.Match, id string) {
@@ -87,7 +88,11 @@ func (e *evaluation) find(ctx context.Context, r *Report) error {
 		if err != nil {
 			return err
 		}
+		before := r.Repeats.Applied
 		r.Repeats.add(got.Matches, id)
+		if !got.Permission {
+			r.Repeats.ByDefault += r.Repeats.Applied - before
+		}
 	}
 	joined := func(base, text string) int {
 		switch m.Same(revue.Question{Text: base}, revue.Question{Text: text}).Verdict {

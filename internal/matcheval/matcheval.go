@@ -54,7 +54,7 @@ func Learning(ctx context.Context, o *Options) (without, with Month, err error) 
 		return without, with, errors.New("matcheval: a gold set, a memory and a store are required")
 	}
 	e, r := newEvaluation(o), &Report{}
-	e.arms = []arm{arms()[1], arms()[3]}
+	e.arms = []arm{arms()[1], arms()[3]} // "no wording learned" and "wordings learned"
 	if err := e.months(ctx, r); err != nil {
 		return without, with, err
 	}
@@ -198,9 +198,25 @@ func (e *evaluation) changes(ctx context.Context, r *Report) error {
 			all = append(all, pair{base, change})
 		}
 	}
+	spell := newChanger(e.rng("spellings"), e.wordings)
+	for k := range e.known {
+		spell.known[k] = true
+	}
+	for _, base := range e.wordings {
+		for _, change := range spell.spellings(base) {
+			all = append(all, pair{change.base, change})
+		}
+	}
 	if e.Changes > 0 && len(all) > e.Changes {
 		rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		all = all[:e.Changes]
+	}
+	remembered := map[string]bool{}
+	for _, p := range all {
+		if p.op == opSpell && !remembered[p.base] {
+			remembered[p.base] = true
+			s.put(p.base)
+		}
 	}
 	for _, p := range all {
 		op := p.op

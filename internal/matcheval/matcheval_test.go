@@ -56,7 +56,7 @@ func TestBounds(t *testing.T) {
 	require.Equal(t, 4000, r.Generated.Tried)
 	require.Equal(t, r.Generated.Tried, r.Generated.Recalls)
 	require.Zero(t, r.Gold.Applied+r.Generated.Applied)
-	for _, op := range []string{"insert", "delete", "swap", "replace number", "replace version", "replace negation", "replace entity", "replace verb", "replace environment", "replace direction", "replace unit", "replace identifier", "replace quantity", "replace question", "replace word"} {
+	for _, op := range []string{"insert", "delete", "swap", "replace number", "replace version", "replace negation", "replace entity", "replace verb", "replace environment", "replace direction", "replace unit", "replace identifier", "replace quantity", "replace question", "replace word", "spelling quotes", "spelling layout", "spelling article"} {
 		require.Positive(t, r.Generated.ByOp[op], op)
 	}
 }
@@ -64,14 +64,15 @@ func TestBounds(t *testing.T) {
 // The month of one team, with the memory as it is.
 func TestMonth(t *testing.T) {
 	if testing.Short() {
-		t.Skip("plays four months: left out by -short")
+		t.Skip("plays five months: left out by -short")
 	}
 	o := small(t, shipped)
 	o.Teams, o.Changes = 1, 3000
 	r, table := run(t, o)
 	t.Log("\n" + table)
 	require.NoError(t, r.Check())
-	require.Len(t, r.Months, 4)
+	require.Len(t, r.Months, 5)
+	require.Less(t, r.Months[3].Cards, r.Months[4].Cards, "some questions are reused as a rule alone")
 	none, without, own, with := r.Months[0], r.Months[1], r.Months[2], r.Months[3]
 	require.Zero(t, none.Reused)
 	require.Less(t, without.Cards, none.Cards)

@@ -53,15 +53,17 @@ type arm struct {
 	aliases  bool // wordings that a human accepted count
 	confirms bool // the human says "same decision" to a precedent that is it; else they answer anew
 	once     bool // an answer to a question that is decided in other words is for once: its wording is not learned
+	noRules  bool // the human makes no answer a standing rule
 }
 
-// The four arms; [Report.Months] has them in this order.
+// The five arms; [Report.Months] has them in this order.
 func arms() []arm {
 	return []arm{
 		{name: "no memory"},
 		{name: "memory, no wording learned", memory: true, once: true},
 		{name: "memory, each wording a decision of its own", memory: true},
 		{name: "memory, wordings learned", memory: true, aliases: true, confirms: true},
+		{name: "memory, wordings learned, nothing made a rule", memory: true, aliases: true, confirms: true, noRules: true},
 	}
 }
 
@@ -350,7 +352,7 @@ func (t *team) answer(ctx context.Context, id string) error {
 		} else {
 			t.Unticked++
 		}
-		if ask.Permission {
+		if ask.Permission && !t.noRules {
 			a.Remember = revue.RememberRule
 		}
 	}

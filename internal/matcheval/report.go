@@ -142,6 +142,8 @@ func (r *Report) rows() []row {
 	for op, n := range r.Generated.ByOp {
 		if kind, ok := strings.CutPrefix(op, opReplace+" "); ok {
 			ops["replaced "+kind] += n
+		} else if kind, ok := strings.CutPrefix(op, opSpell+" "); ok {
+			ops["spelled otherwise: "+kind] += n
 		} else {
 			ops[op] += n
 		}
@@ -155,7 +157,8 @@ func (r *Report) rows() []row {
 	v := r.Variants
 	out = append(
 		out,
-		row{"repeats in the same words, `apply`", thousands(r.Repeats.Tried), percent(r.Repeats.Applied, r.Repeats.Tried), ""},
+		row{"repeats in the same words, `apply` to what was made a rule", thousands(r.Repeats.Tried), percent(r.Repeats.Applied, r.Repeats.Tried), ""},
+		row{"repeats in the same words, `apply` to what was not", thousands(r.Repeats.Tried), percent(r.Repeats.ByDefault, r.Repeats.Tried), ""},
 		row{"trivial variants, `apply`", thousands(v.Tried), percent(v.Applied, v.Tried), ""},
 		v.row("trivial variants, top 1 · 3 · 10", ""),
 		row{"trivial variants, joined to an open card", thousands(v.Tried), percent(r.JoinedVariants, v.Tried), ""},
