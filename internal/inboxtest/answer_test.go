@@ -82,7 +82,7 @@ func TestInboxShowsWhatWaits(t *testing.T) {
 		}
 		require.Contains(t, tab.Text("#r-"+d.bucket.ID), "Approval")
 		require.Contains(t, tab.Text("#r-"+d.rotate.ID), "expires")
-		require.Contains(t, tab.Text("#r-"+d.retry.ID), "precedent")
+		require.Contains(t, tab.Text("#r-"+d.retry.ID), "decided before")
 	})
 }
 

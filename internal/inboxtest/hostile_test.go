@@ -411,6 +411,10 @@ func TestHugeText(t *testing.T) {
 	tab.Open("/lots/" + other.ID)
 	require.False(t, tab.Has("[data-approve]"), "nobody approves what is not on screen")
 	tab.Click("a :: Open it whole")
+	tab.Wait("[data-approve]")
+	following(t, tab)
+	p.ask(claude, repoAPI, numbered(1)) // what happens elsewhere does not stop a page of 20,000 paragraphs
+	tab.Until(`document.getElementById("said").textContent === "1 new question"`)
 	tab.Click("[data-approve]")
 	tab.Wait("article :: Answered by Ada")
 }

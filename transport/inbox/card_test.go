@@ -61,7 +61,6 @@ func newOffice(t *testing.T) *office {
 	srv := httptest.NewServer(o.direct)
 	t.Cleanup(srv.Close)
 	o.url, o.direct = srv.URL, nil
-	o.client = o.signIn("Ada")
 	return o
 }
 
@@ -400,14 +399,13 @@ func TestOtherWordings(t *testing.T) {
 	a.Question = "Should we keep orders in Postgres?"
 	o.ask("claude", a)
 	b := a
-	b.Question, b.Context, b.Recommendation = "Should I keep orders in Postgres?", "Codex found *two* of them.", "sqlite"
+	b.Question, b.Context, b.Recommendation = "Hello, should we keep orders in Postgres?", "Codex found *two* of them.", "sqlite"
 	o.ask("codex", b)
 	lots := o.lots(revue.StatusOpen)
 	require.Len(t, lots, 1, "the two were not grouped: choose other words for this test")
 	id := lots[0].ID
 	page := o.get("/lots/" + id)
-	require.Contains(t, page.body, "<mark>I</mark>")
-	require.Regexp(t, `<del><bdi>we</bdi></del>`, page.body)
+	require.Contains(t, page.body, "<mark>Hello,")
 	require.Contains(t, page.text(t), "Codex found two of them.")
 	require.Contains(t, page.text(t), "Recommends instead: sqlite")
 	form := page.form(t, "/lots/"+id+"/answer")
@@ -440,7 +438,7 @@ func TestJoinedLater(t *testing.T) {
 	id := o.lots(revue.StatusOpen)[0].ID
 	form := o.get("/lots/"+id).form(t, "/lots/"+id+"/answer")
 	b := a
-	b.Question = "Should I keep orders in Postgres?"
+	b.Question = "Hello, should we keep orders in Postgres?"
 	o.ask("codex", b)
 	form.Set("choice", "=postgres")
 	done := o.post("/lots/"+id+"/answer", form)
@@ -792,7 +790,7 @@ func TestManyAsks(t *testing.T) {
 		o.ask(fmt.Sprintf("agent-%d", i), b)
 	}
 	b := a
-	b.Question = "Should I keep orders in Postgres?"
+	b.Question = "Hello, should we keep orders in Postgres?"
 	o.ask("other", b)
 	id := o.lots(revue.StatusOpen)[0].ID
 	page := o.get("/lots/" + id)

@@ -305,7 +305,7 @@ func TestCorrectionForms(t *testing.T) {
 func TestAliasForm(t *testing.T) {
 	o := newOffice(t)
 	o.ask("claude", revue.Ask{Question: "Should we store passwords with bcrypt?"})
-	o.ask("codex", revue.Ask{Question: "Should I store passwords with bcrypt?"})
+	o.ask("codex", revue.Ask{Question: "Hello, should we store passwords with bcrypt?"})
 	lot := o.lots(revue.StatusOpen)[0]
 	require.Equal(t, 2, lot.AskCount)
 	lot, err := o.desk.Reviewer(o.me).Answer(t.Context(), lot.ID, revue.Answer{
@@ -316,12 +316,12 @@ func TestAliasForm(t *testing.T) {
 	require.Len(t, d.Aliases, 1)
 	at := "/decisions/" + d.ID
 	page := o.get(at)
-	require.Contains(t, page.text(t), "Should I store passwords with bcrypt? Bob")
+	require.Contains(t, page.text(t), "Hello, should we store passwords with bcrypt? Bob")
 	undo := page.form(t, at+"/undo")
 	require.Equal(t, d.Aliases[0].ID, undo.Get("undoes"))
 	done := o.post(at+"/undo", undo)
 	require.Contains(t, done.text(t), "taken back")
-	require.Contains(t, done.text(t), "Undo of the wording “Should I store passwords with bcrypt?”")
+	require.Contains(t, done.text(t), "Undo of the wording “Hello, should we store passwords with bcrypt?”")
 	require.Empty(t, o.why(d.ID).Decision.Accepted())
 }
 

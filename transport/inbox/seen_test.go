@@ -36,11 +36,11 @@ func TestButtonsAreBelowWhatTheySettle(t *testing.T) {
 	o := newOffice(t)
 	lot := pinnedCard(t, o)
 	body := o.get("/lots/" + lot.ID).body
-	from, to := strings.Index(body, `<form method="post" action="/lots/`+lot.ID+`/answer"`), 0
+	from := strings.Index(body, `<form method="post" action="/lots/`+lot.ID+`/answer"`)
 	require.Positive(t, from)
 	body = body[from:]
-	to = strings.Index(body, "</form>")
-	body = body[:to]
+	body, _, found := strings.Cut(body, "</form>")
+	require.True(t, found)
 	last := strings.LastIndex(body, `name="member"`)
 	require.Positive(t, last)
 	buttons := 0

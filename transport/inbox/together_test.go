@@ -153,14 +153,14 @@ func TestTogetherOffers(t *testing.T) {
 func TestTogetherSeen(t *testing.T) {
 	s := newSeveral(t, 2)
 	out, err := s.desk.Decider(revue.Agent{Workspace: "umbrella", Credential: "tok_b", Name: "other", Thread: "t2"}).Request(t.Context(), revue.Ask{
-		Question: "Should I keep orders in Postgres?", Concepts: []string{"part0"}, Options: []revue.Option{{Value: "pg", Label: "Postgres"}, {Value: "lite", Label: "SQLite"}},
+		Question: "Hello, should we keep orders in Postgres?", Concepts: []string{"part0"}, Options: []revue.Option{{Value: "pg", Label: "Postgres"}, {Value: "lite", Label: "SQLite"}},
 	})
 	require.NoError(t, err)
 	require.Equal(t, s.lots[0].ID, out.LotID, "it joined as another wording")
-	require.Contains(t, s.page("/lots/answer?lot="+s.lots[0].ID), "Should I keep orders in Postgres?", "all wordings that the answer settles are on the form")
+	require.Contains(t, s.page("/lots/answer?lot="+s.lots[0].ID), "Hello, should we keep orders in Postgres?", "all wordings that the answer settles are on the form")
 	require.Equal(t, http.StatusSeeOther, s.send(s.lots, "pg").StatusCode)
 	require.Equal(t, 1, s.lot(s.lots[0].ID).AskCount)
 	open := openNow(t, s.desk.Reviewer(s.human("umbrella", "Ada")))
 	require.Len(t, open, 1)
-	require.Equal(t, "Should I keep orders in Postgres?", open[0].Text)
+	require.Equal(t, "Hello, should we keep orders in Postgres?", open[0].Text)
 }

@@ -220,6 +220,7 @@ function morph(from, to) {
     callbacks: {
       beforeNodeMorphed(old, fresh) {
         if (!(old instanceof Element) || !(fresh instanceof Element)) return true;
+        if (old.isEqualNode(fresh)) return false; // comparing is quick, and to morph a thousand paragraphs is not
         if (old.matches("form[data-keep]")) {
           const changed = content(old) !== content(fresh);
           if (begun(old) || (changed && settles(old) && sameForm(old, fresh))) {
