@@ -132,6 +132,14 @@ openapi: ## lint transport/revuehttp/openapi.json, where a warning is an error (
 conformance: ## run the official MCP conformance suite against "revue serve" (needs npm)
 	REVUE_REQUIRE_ALL=1 go test -count=1 -v -timeout $(TIMEOUT) ./internal/conformance
 
+.PHONY: browser
+browser: ## test the web inbox in Chromium; pictures of every page go to dist/screenshots
+	REVUE_REQUIRE_ALL=1 go test -count=1 -timeout $(TIMEOUT) $(ARGS) ./internal/browser ./internal/inboxtest
+
+.PHONY: pictures
+pictures: ## take the pictures of README.md from a running revue (needs Chromium)
+	REVUE_REQUIRE_ALL=1 go test -count=1 -timeout $(TIMEOUT) -run '^TestPictures$$' ./internal/inboxtest -pictures $(CURDIR)/docs/images
+
 .PHONY: examples
 examples: ## run the examples and their tests
 	go test -count=1 -timeout $(TIMEOUT) ./examples/...

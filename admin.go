@@ -70,22 +70,6 @@ func (t *tx) ensureWorkspace(name, id string) (ws Workspace, err error) {
 	return ws, putJSON(t, recordWorkspace, name, ws)
 }
 
-// ensureStream lists a stream on its first use.
-func (d *Desk) ensureStream(t *tx, slug string) error {
-	known := topic{t.workspace, slug}
-	if _, ok := d.known.Load(known); ok {
-		return nil
-	}
-	_, err := t.Record(recordStream, slug)
-	if errors.Is(err, ErrNotFound) {
-		return putJSON(t, recordStream, slug, Stream{Slug: slug, CreatedAt: t.now})
-	}
-	if err == nil {
-		d.known.Store(known, true) // it was committed by an earlier transaction
-	}
-	return err
-}
-
 // Workspaces implements [Admin].
 func (a *admin) Workspaces(ctx context.Context) ([]Workspace, error) {
 	all, err := a.desk.workspaces(ctx)
@@ -125,8 +109,9 @@ func listJSON[T any](r Records, kind string) ([]T, error) {
 
 // Prefixes of bearer tokens, so that a leaked one is recognized for what it is.
 const (
-	agentPrefix = "rvu_a_"
-	humanPrefix = "rvu_h_"
+	agentPrefix   = "rvu_a_"
+	humanPrefix   = "rvu_h_"
+	sessionPrefix = "rvu_s_" // in a cookie, never in a header
 )
 
 // CreateToken implements [Admin].
@@ -336,21 +321,35 @@ func (a *admin) RevokeToken(ctx context.Context, id string) (Token, error) {
 	}
 	digest := out.digest()
 	out.Hash = ""
-	return out.Token, a.note(ctx, out.Workspace, EventTokenRevoked, id, digest)
+	if err := a.note(ctx, out.Workspace, EventTokenRevoked, id, digest); err != nil {
+		return Token{}, err
+	}
+	return out.Token, a.revokeUnder(ctx, out.Token)
 }
 
-// Streams implements [Admin].
-func (a *admin) Streams(ctx context.Context) ([]Stream, error) {
-	workspace, err := a.in("")
-	if err != nil {
-		return nil, err
+// revokeUnder revokes the sessions that stand under a token. They open nothing from when it ended; where this is cut
+// short, revoking it again completes it.
+func (a *admin) revokeUnder(ctx context.Context, tok Token) error {
+	if tok.Kind != TokenHuman {
+		return nil
 	}
-	var out []Stream
-	err = a.desk.view(ctx, workspace, func(t *tx) (err error) {
-		out, err = listJSON[Stream](t, recordStream)
+	var under []string
+	err := a.desk.view(ctx, "", func(t *tx) error {
+		under = nil
+		all, err := listJSON[Token](t, recordToken)
+		for _, s := range all {
+			if s.Under == tok.ID && s.Workspace == tok.Workspace && s.RevokedAt.IsZero() {
+				under = append(under, s.ID)
+			}
+		}
 		return err
 	})
-	return out, err
+	for _, id := range under {
+		if err == nil {
+			_, err = a.RevokeToken(ctx, id)
+		}
+	}
+	return err
 }
 
 // errDenied is what every bad credential gets: it tells nothing of why.
@@ -365,7 +364,7 @@ func (t Token) ended(now time.Time) bool {
 // is reports whether the token is the one of this secret, whatever else the store may say: the secret itself tells of
 // which kind it is.
 func (t Token) is(bearer string) bool {
-	prefix := map[TokenKind]string{TokenAgent: agentPrefix, TokenHuman: humanPrefix}[t.Kind]
+	prefix := map[TokenKind]string{TokenAgent: agentPrefix, TokenHuman: humanPrefix, TokenSession: sessionPrefix}[t.Kind]
 	return prefix != "" && strings.HasPrefix(bearer, prefix) && t.Hash == textDigest(bearer)
 }
 
@@ -374,17 +373,7 @@ func (d *Desk) Authenticate(ctx context.Context, bearer string) (Principal, erro
 	if len(bearer) > 256 || !strings.HasPrefix(bearer, agentPrefix) && !strings.HasPrefix(bearer, humanPrefix) {
 		return Principal{}, errDenied()
 	}
-	var tok Token
-	err := d.view(ctx, "", func(t *tx) error {
-		id, err := t.Record(recordSecret, textDigest(bearer))
-		if err == nil {
-			err = readJSON(t, recordToken, string(id), &tok)
-		}
-		if errors.Is(err, ErrNotFound) || err == nil && (tok.ended(t.now) || !tok.is(bearer)) {
-			return errDenied()
-		}
-		return err
-	})
+	tok, err := d.bearerOf(ctx, bearer)
 	if err != nil {
 		return Principal{}, err
 	}
@@ -395,11 +384,26 @@ func (d *Desk) Authenticate(ctx context.Context, bearer string) (Principal, erro
 	p := Principal{TokenID: tok.ID, Kind: tok.Kind, Workspace: tok.Workspace, ExpiresAt: tok.ExpiresAt}
 	name := tok.name()
 	if tok.Kind == TokenHuman {
-		p.Human = &Human{Workspace: tok.Workspace, ID: cmp.Or(tok.Member, tok.ID), Name: cmp.Or(tok.Owner, name)}
+		p.Human = &Human{Workspace: tok.Workspace, ID: cmp.Or(tok.Member, tok.ID), Name: cmp.Or(tok.Owner, name), Token: tok.ID}
 	} else {
 		p.Agent = &Agent{Workspace: tok.Workspace, Credential: tok.ID, Name: name, Thread: tok.ID}
 	}
 	return p, nil
+}
+
+// bearerOf returns the token of a secret, unless it has ended.
+func (d *Desk) bearerOf(ctx context.Context, secret string) (tok Token, err error) {
+	err = d.view(ctx, "", func(t *tx) error {
+		id, err := t.Record(recordSecret, textDigest(secret))
+		if err == nil {
+			err = readJSON(t, recordToken, string(id), &tok)
+		}
+		if errors.Is(err, ErrNotFound) || err == nil && (tok.ended(t.now) || !tok.is(secret)) {
+			return errDenied()
+		}
+		return err
+	})
+	return tok, err
 }
 
 // noteUse writes down that a token was used, at most once a minute. It is in the token's own workspace, and no

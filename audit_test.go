@@ -28,7 +28,8 @@ var uncovered = []string{
 	"lot.revision", "lot.updatedAt", "noted.key", "noted.value",
 	"receipt.value.decidedBy.name", // of a dismissal that was taken back
 	"receipt.value.workspace",      // it may have been imported from another
-	"stream.value.createdAt", "token.value.revokedAt",
+	"stream.value.changedAt", "stream.value.changedBy.id", "stream.value.changedBy.name", "stream.value.changedBy.via",
+	"stream.value.createdAt", "stream.value.muted", "stream.value.name", "stream.value.position", "token.value.revokedAt",
 }
 
 // leaves visits every value in a JSON value that is no list and no object, and lets visit replace it.

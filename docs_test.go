@@ -244,7 +244,7 @@ func TestDocsProgram(t *testing.T) {
 				continue
 			}
 			args := []string{m[1]}
-			if sub := strings.Fields(m[2]); m[1] == "token" && len(sub) > 0 {
+			if sub := strings.Fields(m[2]); (m[1] == "token" || m[1] == "stream") && len(sub) > 0 {
 				args = append(args, strings.Split(sub[0], "|")[0])
 			}
 			for _, flag := range flags.FindAllString(m[2], -1) {

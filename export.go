@@ -52,7 +52,8 @@ type Contents struct {
 // ExportOptions tune [Export]. Nil is the default.
 type ExportOptions struct {
 	// Tokens puts the hashes of the tokens into the export, so that a plane that takes them over lets the same tokens
-	// in. A hash does not give its token away. Default: tokens are listed without, and open nothing anywhere.
+	// in. A hash does not give its token away. Default: tokens are listed without, and open nothing anywhere. Sessions
+	// of the web inbox are listed without in any case.
 	Tokens bool
 	// Progress is called now and then with the number of events that are written, and of all.
 	Progress func(done, total int64)
@@ -288,7 +289,7 @@ func (x *exporter) tokens(ctx context.Context, store Store, workspace string, ha
 				continue
 			case tok.Workspace != workspace && digest != tok.digest():
 				continue
-			case tok.Workspace != workspace || !hashes:
+			case tok.Workspace != workspace || !hashes || tok.Kind == TokenSession: // browsers sign in anew
 				tok.Print, tok.Hash = tok.print(), ""
 			}
 			tok.Workspace, tok.Secret = "", ""

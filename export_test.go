@@ -64,6 +64,16 @@ func history(t require.TestingT) *clocked {
 	must(err)
 	_, err = c.Authenticate(ctx, tok.Secret)
 	must(err)
+	nobody, err := admin.CreateToken(ctx, revue.NewToken{Kind: revue.TokenHuman, Label: "shared"})
+	must(err)
+	for _, id := range []string{tok.Member, nobody.ID} {
+		in, err := c.Admin(revue.Human{Workspace: "w", ID: id, Name: "x", Via: "api"}).SignIn(ctx)
+		must(err)
+		_, err = c.OpenSession(ctx, in.Code, "Firefox <&>")
+		must(err)
+	}
+	_, err = admin.SetStream(ctx, revue.StreamSettings{Slug: "web-app", Name: "The <web> app", Position: 2, Muted: true})
+	must(err)
 	_, err = admin.RemoveMember(ctx, tok.Member)
 	must(err)
 

@@ -437,14 +437,21 @@ func (r exportRecord) bad() string {
 		return firstBad(check(&v, func() string { return v.ID }), badSize("answer", v.Answer, MaxAnswer))
 	case recordStream:
 		var v Stream
-		return check(&v, func() string { return v.Slug })
+		why := firstBad(check(&v, func() string { return v.Slug }), badSize("name", v.Name, maxStreamName))
+		if v.Position < 0 || v.Position > maxStreamPosition {
+			return firstBad(why, "position is none that a stream has")
+		}
+		return why
 	case recordMember:
 		var v Member
 		return check(&v, func() string { return v.ID })
 	case recordToken:
 		var v keptToken
-		why := firstBad(check(&v, func() string { return v.ID }), oneOf("kind", v.Kind, TokenAgent, TokenHuman),
+		why := firstBad(check(&v, func() string { return v.ID }), oneOf("kind", v.Kind, TokenAgent, TokenHuman, TokenSession),
 			badSize("owner", v.Owner, 200), badSize("label", v.Label, 200))
+		if v.Under != "" && v.Kind != TokenSession || v.Kind == TokenSession && v.Member == "" && v.Under == "" {
+			why = firstBad(why, "under does not fit what it is")
+		}
 		if why == "" && (v.Secret != "" || v.Workspace != "" || v.Hash != "" && !isDigest(v.Hash) || v.Print != "" && (v.Hash != "" || !isDigest(v.Print))) {
 			return "value has what no export has"
 		}
@@ -708,7 +715,7 @@ func (m *importer) takeTokens(ctx context.Context) error {
 			return nil, 0, false, err
 		}
 		for _, tok := range m.tokens {
-			if !m.opts.Tokens {
+			if !m.opts.Tokens || tok.Kind == TokenSession {
 				tok.Print, tok.Hash = tok.print(), ""
 			}
 			var have keptToken

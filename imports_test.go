@@ -48,8 +48,11 @@ func importRules() map[string]importRule {
 		"transport/revuemcp": {own: contracts, modules: []string{"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go"}},
 
 		"transport/revuehttp": {own: contracts},
+		"transport/inbox":     {own: contracts, modules: []string{"golang.org/x/text", "github.com/yuin/goldmark"}},
 
 		"internal/...":       {own: contracts},
+		"internal/browser":   {own: contracts, modules: []string{"github.com/chromedp"}},
+		"internal/inboxtest": {own: []string{"", "internal/...", "memory", "storage/memstore", "storage/sqlite", "transport/inbox"}},
 		"internal/httpguard": {own: contracts, modules: []string{"golang.org/x/time"}},
 		"internal/telemetry": {own: contracts, modules: []string{"github.com/prometheus/client_golang", "go.opentelemetry.io"}},
 		"cmd/...":            {anything: true},
@@ -70,7 +73,7 @@ func testsMayImport() importRule {
 		own: []string{"", "internal/...", "memory", "revuetest", "storage/memstore", "storage/sqlite", "storage/storagetest"},
 		modules: []string{
 			"github.com/stretchr/testify", "go.uber.org/goleak", "pgregory.net/rapid",
-			"github.com/rogpeppe/go-internal", "github.com/go-jose/go-jose", goSDK, "github.com/google/jsonschema-go",
+			"github.com/rogpeppe/go-internal", "github.com/go-jose/go-jose", "golang.org/x/net/html", goSDK, "github.com/google/jsonschema-go", "github.com/BurntSushi/toml",
 		},
 	}
 }

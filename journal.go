@@ -221,5 +221,8 @@ func (t keptToken) digest() string {
 	h.str(t.print())
 	h.num(t.CreatedAt.UnixMicro())
 	h.num(t.ExpiresAt.UnixMicro())
+	if t.Under != "" { // sessions alone have it, which are younger than this digest
+		h.str(t.Under)
+	}
 	return h.hex()
 }

@@ -83,7 +83,7 @@ func (a *admin) RemoveMember(ctx context.Context, id string) (Member, error) {
 	}
 	tokens, err := a.Tokens(ctx)
 	for _, tok := range tokens {
-		named := tok.Member == "" && tok.Owner == out.Name && !tok.CreatedAt.After(out.RemovedAt)
+		named := tok.Member == "" && tok.Under == "" && tok.Owner == out.Name && !tok.CreatedAt.After(out.RemovedAt)
 		if err == nil && (tok.Member == id || named) && tok.RevokedAt.IsZero() {
 			_, err = a.RevokeToken(ctx, tok.ID)
 		}

@@ -14,6 +14,7 @@ const (
 	recordStream    = "stream"     // by slug
 	recordToken     = "token"      // in workspace "", by token id
 	recordSecret    = "token-hash" // in workspace "", hash of a secret to token id
+	recordSignIn    = "sign-in"    // in workspace "", by the digest of a one-time code
 	recordNotifier  = "notifier"   // by the notifier's name
 	recordMember    = "member"     // by member id
 	recordUsed      = "token-used" // by token id: when it was last used

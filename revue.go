@@ -83,16 +83,22 @@ type Admin interface {
 	Workspaces(ctx context.Context) ([]Workspace, error)
 	// CreateToken makes a credential. Its secret is in the result and nowhere else.
 	CreateToken(ctx context.Context, t NewToken) (Token, error)
-	// Tokens returns the tokens of the human's workspace, without their secrets.
+	// Tokens returns the tokens of the human's workspace, without their secrets; sessions are among them.
 	Tokens(ctx context.Context) ([]Token, error)
-	// RevokeToken ends a credential for good.
+	// RevokeToken ends a credential for good, and the sessions that stand under it.
 	RevokeToken(ctx context.Context, id string) (Token, error)
 	// Members returns the people of the human's workspace, by name, those who were removed too.
 	Members(ctx context.Context) ([]Member, error)
-	// RemoveMember ends a member's place in the workspace: every token of theirs is revoked. What they decided stays.
+	// RemoveMember ends a member's place in the workspace: every token and session of theirs is revoked. What they
+	// decided stays.
 	RemoveMember(ctx context.Context, id string) (Member, error)
+	// SignIn makes a one-time code that opens a session in the web inbox as this human, within [SignInFor]. The session ends
+	// with the token that the human came with.
+	SignIn(ctx context.Context) (SignIn, error)
 	// Streams returns the lanes of the inbox, by slug.
 	Streams(ctx context.Context) ([]Stream, error)
+	// SetStream names, orders and mutes a lane, which is made where there is none of the slug, and returns it.
+	SetStream(ctx context.Context, s StreamSettings) (Stream, error)
 	// Purge blanks the text of a lot, a decision or a context item for good. Digests stay, so the
 	// journal still verifies.
 	Purge(ctx context.Context, id string) error
@@ -142,6 +148,9 @@ type Human struct {
 	Name      string `json:"name"` // shown as decidedBy.name
 	Via       string `json:"via"`  // through what: "web", "cli", "api", "slack", or LocalVia
 
+	// Token is the id of the token that they came with, "" for none. What they open in turn, a session say, ends with it.
+	// [Plane].Authenticate and [Desk.Session] set it.
+	Token string `json:"-"`
 	// Local says that the human is at the machine of the plane and works on the store directly: no
 	// credential bounds what they may do. Only a program that opened the store itself sets it.
 	Local bool `json:"-"`

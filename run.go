@@ -182,7 +182,9 @@ func (d *Desk) sweep(ctx context.Context) {
 			tidied = time.Now()
 		}
 		if err == nil && tidy {
-			err = d.forgetCalls(ctx, "")
+			if err = d.forgetCalls(ctx, ""); err == nil {
+				err = d.forgetSignIns(ctx)
+			}
 		}
 		for _, ws := range all {
 			if err != nil {
@@ -476,6 +478,14 @@ func (n *dispatch) send(ctx context.Context, workspace string, e Event) (held ti
 		lot, err := t.whole(e.Lot)
 		if err != nil {
 			return err
+		}
+		muted, err := t.muted(lot.Stream)
+		if err != nil {
+			return err
+		}
+		if muted {
+			cur.Seq = e.Seq
+			return putJSON(t, recordNotifier, n.name, cur)
 		}
 		taken = true
 		notice = Notice{ID: "ntc_" + e.Hash[:26], Kind: kind, Workspace: workspace, Seq: e.Seq, Lot: lot, At: e.At}

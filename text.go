@@ -20,11 +20,12 @@ func badText(s string) string {
 	return ""
 }
 
-// blank reports whether nothing of s can be seen: white space, format and control characters, and the
-// letters that are drawn as nothing.
+// blank reports whether s says nothing that can be read: it has no letter, digit, symbol or punctuation mark that is drawn.
+// White space, format and control characters, marks that have no letter to stand on, and the letters that are drawn as
+// nothing do not count, nor do the characters that stand in for something that is not there.
 func blank(s string) bool {
 	for _, r := range s {
-		if !invisible(r) && !unicode.IsSpace(r) {
+		if unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) && !invisible(r) && r != 0xFFFC && r != unicode.ReplacementChar {
 			return false
 		}
 	}

@@ -9,6 +9,9 @@ type TokenKind string
 const (
 	TokenAgent TokenKind = "agent" // ask, look up, share; "rvu_a_…"
 	TokenHuman TokenKind = "human" // answer, correct, administer; "rvu_h_…"
+
+	// TokenSession is the session of a human in a browser: no bearer token, and only [Desk.OpenSession] makes one.
+	TokenSession TokenKind = "session"
 )
 
 // NewToken is what a token is made from.
@@ -29,6 +32,7 @@ type Token struct {
 	Workspace string    `json:"workspace"`
 	Owner     string    `json:"owner,omitempty"`
 	Member    string    `json:"member,omitempty"` // id of the member it belongs to
+	Under     string    `json:"under,omitempty"`  // of a session: the id of the token that it was opened with and ends with
 	Label     string    `json:"label,omitempty"`
 	CreatedAt time.Time `json:"createdAt"`
 	UsedAt    time.Time `json:"usedAt,omitzero"` // last use; a later one within a minute is not noted
@@ -51,10 +55,21 @@ type Workspace struct {
 	CreatedAt time.Time `json:"createdAt"`
 }
 
-// Stream is a lane of the inbox. It is made on first use.
+// Stream is a lane of the inbox. It is made on first use, or by its settings.
 type Stream struct {
-	Slug      string    `json:"slug"`
+	StreamSettings
+
 	CreatedAt time.Time `json:"createdAt"`
+	ChangedAt time.Time `json:"changedAt,omitzero"` // when its settings were last set
+	ChangedBy *Who      `json:"changedBy,omitempty"`
+}
+
+// StreamSettings is what humans say of a lane.
+type StreamSettings struct {
+	Slug     string `json:"slug"`
+	Name     string `json:"name,omitempty"`     // shown instead of the slug; up to 80 bytes
+	Position int    `json:"position,omitempty"` // lanes of lower positions come first, those of none (0) last, by slug; up to 1,000
+	Muted    bool   `json:"muted,omitempty"`    // no notifier is told of its lots; they wait in the inbox
 }
 
 // Receipt states how a lot ended, or from what an ask was answered.

@@ -36,6 +36,12 @@ func TestAskNormalized(t *testing.T) {
 		"unknown kind":             {good, func(a *Ask) { a.Kind = "x" }, "kind"},
 		"blank":                    {good, func(a *Ask) { a.Question = " \t\n" }, "question"},
 		"nothing to see":           {good, func(a *Ask) { a.Question = "\u200b\u2800\u3164\ufeff" }, "question"},
+		"marks on nothing":         {good, func(a *Ask) { a.Question = "\u0301 \u0301\u20dd" }, "question"},
+		"what stands for nothing":  {good, func(a *Ask) { a.Question = "\ufffc \ufffd" }, "question"},
+		"one symbol":               {good, func(a *Ask) { a.Question = "?" }, ""},
+		"one emoji":                {good, func(a *Ask) { a.Question = "\U0001F44D" }, ""},
+		"a letter with marks":      {good, func(a *Ask) { a.Question = "e\u0301" }, ""},
+		"a letter that is a mark":  {good, func(a *Ask) { a.Options[1].Value = "\u0301" }, "options[1].value"},
 		"blank title":              {approval, func(a *Ask) { a.Question = "" }, "title"},
 		"NUL":                      {good, func(a *Ask) { a.Question = "a\x00b" }, "question"},
 		"invalid UTF-8":            {good, func(a *Ask) { a.Question = "a\xff" }, "question"},
@@ -154,4 +160,28 @@ func FuzzAsk(f *testing.F) {
 			require.False(t, blank(o.Label))
 		}
 	})
+}
+
+// What a human gives in their own words has to say something that can be read.
+func TestBlankWords(t *testing.T) {
+	free := Lot{Kind: KindDecision}
+	offers := Lot{Kind: KindDecision, Options: []Option{{Value: "a", Label: "a"}}}
+	for _, s := range []string{
+		"", " ", "\t\n", "\u00a0", "\u200b", "\u2028", "\ufeff", "\u202e", "\u2800", "\u3164", "\u115f", "\uffa0", "\u00ad", "\u034f", "\ufe0f",
+		"\u0301", "\u0301\u0300", " \u20dd ", "\u0903", "\ufffc", "\ufffd", "\u0301\ufffc\u200d", "\U000e0041", "\ue000", "\u0378",
+	} {
+		require.True(t, blank(s), "%q", s)
+		for _, l := range []Lot{free, offers} {
+			_, err := Answer{Text: s}.normalized(l)
+			require.Equal(t, CodeInvalid, CodeOf(err), "%q", s)
+			_, err = Answer{Value: s}.normalized(l)
+			require.Equal(t, CodeInvalid, CodeOf(err), "%q", s)
+		}
+	}
+	for _, s := range []string{"a", "0", "?", "+", "€", "👍", "e\u0301", "é", "中", "ا", "\u0301a", "٣", "½", "…", "→"} {
+		require.False(t, blank(s), "%q", s)
+		got, err := Answer{Text: s}.normalized(free)
+		require.NoError(t, err, "%q", s)
+		require.Equal(t, s, got.Text)
+	}
 }

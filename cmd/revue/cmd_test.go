@@ -60,6 +60,8 @@ func humanCommands() map[string][]string {
 		"revue notes":            {"--remove", "ctx_x"},
 		"revue workspace create": {"w"},
 		"revue member remove":    {"mem_x"},
+		"revue stream set":       {"agents", "--mute"},
+		"revue inbox --web":      {}, // the rest of it looks
 		"revue export":           {"x.jsonl"},
 		"revue import":           {"x.jsonl"},
 		"revue keys rotate":      {},
@@ -92,36 +94,39 @@ func TestHumanOnly(t *testing.T) {
 	}
 	looks := map[string]bool{
 		"revue inbox": true, "revue why": true, "revue decisions": true, "revue workspace list": true,
-		"revue whoami": true, "revue member": true, "revue member list": true,
+		"revue whoami": true, "revue member": true, "revue member list": true, "revue stream": true, "revue stream list": true,
 		"revue keys": true, "revue keys list": true, "revue keys export": true,
 		"revue verify": true, "revue version": true, "revue serve": true, "revue mcp": true, "revue token": true, "revue workspace": true,
 	}
 	a := &app{world: &world{}}
+	paths := []string{"revue inbox --web"}
 	for _, c := range a.root().Commands() {
 		for _, c := range append(c.Commands(), c) {
-			path := c.CommandPath()
-			if looks[path] {
-				require.NotContains(t, args, path)
-				if path == "revue serve" || path == "revue mcp" { // which would run
-					continue
-				}
-				var diag bytes.Buffer
-				run(t.Context(), &world{args: strings.Fields(path)[1:], env: agent, stdin: io.NopCloser(strings.NewReader("")), stdout: io.Discard, stderr: &diag})
-				require.NotContains(t, diag.String(), "CODEX_SANDBOX", path)
+			paths = append(paths, c.CommandPath())
+		}
+	}
+	for _, path := range paths {
+		if looks[path] {
+			require.NotContains(t, args, path)
+			if path == "revue serve" || path == "revue mcp" { // which would run
 				continue
 			}
-			rest, ok := args[path]
-			require.True(t, ok, "%s: say whether it only looks", path)
-			var out, diag bytes.Buffer
-			code := run(t.Context(), &world{
-				args: append(strings.Fields(path)[1:], rest...),
-				env:  agent, stdin: io.NopCloser(strings.NewReader("")), stdout: &out, stderr: &diag,
-			})
-			require.Equal(t, exitFailed, code, path)
-			require.Contains(t, diag.String(), "CODEX_SANDBOX")
-			require.Equal(t, 1, strings.Count(diag.String(), "\n"))
-			require.Empty(t, out.String())
+			var diag bytes.Buffer
+			run(t.Context(), &world{args: strings.Fields(path)[1:], env: agent, stdin: io.NopCloser(strings.NewReader("")), stdout: io.Discard, stderr: &diag})
+			require.NotContains(t, diag.String(), "CODEX_SANDBOX", path)
+			continue
 		}
+		rest, ok := args[path]
+		require.True(t, ok, "%s: say whether it only looks", path)
+		var out, diag bytes.Buffer
+		code := run(t.Context(), &world{
+			args: append(strings.Fields(path)[1:], rest...),
+			env:  agent, stdin: io.NopCloser(strings.NewReader("")), stdout: &out, stderr: &diag,
+		})
+		require.Equal(t, exitFailed, code, path)
+		require.Contains(t, diag.String(), "CODEX_SANDBOX")
+		require.Equal(t, 1, strings.Count(diag.String(), "\n"))
+		require.Empty(t, out.String())
 	}
 }
 

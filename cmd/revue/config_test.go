@@ -163,6 +163,8 @@ func TestConfigPrintChecks(t *testing.T) {
 		{"--profile", "nonsense"},
 		{"--rate-limit", "-1"},
 		{"--allow-host", "https://revue.example.com/"},
+		{"--base-url", "revue.example.com"},
+		{"--base-url", "https://revue.example.com/inbox"},
 		{"--addr", "7433"},
 		{"--addr", "127.0.0.1:"},
 		{"--addr", "127.0.0.1:99999"},

@@ -9,10 +9,10 @@ import (
 	"github.com/revuehq/revue/internal/term"
 )
 
-// greet prints where the server is and where its data is. On a workspace without tokens it makes one of each
-// kind, unless told not to, and prints what a newcomer needs. A workspace that is half imported keeps the others from
+// greet prints where the server listens and where its data is, and what leads to url, where it is reached. On a workspace without tokens it makes one of each
+// kind and a link into the inbox, unless told not to, and prints what a newcomer needs. A workspace that is half imported keeps the others from
 // nothing: it is refused by itself, and who follows it for the metrics logs why.
-func (s *serve) greet(ctx context.Context, p *plane, url string) error {
+func (s *serve) greet(ctx context.Context, p *plane, socket, url string) error {
 	h := s.human()
 	admin := p.Admin(h)
 	tokens, err := admin.Tokens(ctx)
@@ -27,14 +27,19 @@ func (s *serve) greet(ctx context.Context, p *plane, url string) error {
 	if h.Workspace != defaultWorkspace {
 		flags += " --workspace " + shellWord(h.Workspace)
 	}
+	web := "revue inbox --web" + flags
+	if url != ownURL {
+		web += " --url " + shellWord(url)
+	}
 	out := s.printer()
 	if half {
-		out.own("revue listens on %s\nIts data is in %s\n", url, term.Line(p.path, 0))
+		out.own("revue listens on %s\nIts data is in %s\n", socket, term.Line(p.path, 0))
 		out.own("The workspace %s is not whole, and is refused until its import is completed.\n", term.Line(h.Workspace, 0))
 		return out.err
 	}
 	if len(tokens) > 0 || s.noTokens {
-		out.own("revue listens on %s\nIts data is in %s\n", url, term.Line(p.path, 0))
+		out.own("revue listens on %s\nIts data is in %s\n", socket, term.Line(p.path, 0))
+		out.own("Open the inbox in a browser: %s\n", web)
 		out.own("To connect an agent, make it a token: revue token create --kind agent%s\n", flags)
 		return out.err
 	}
@@ -46,17 +51,22 @@ func (s *serve) greet(ctx context.Context, p *plane, url string) error {
 	if err != nil {
 		return err
 	}
+	in, err := admin.SignIn(ctx)
+	if err != nil {
+		return err
+	}
 	snippet, err := mcpJSON(url+"/mcp", agent.Secret)
 	if err != nil {
 		return err
 	}
-	out.own("revue listens on %s\nIts data is in %s\n", url, term.Line(p.path, 0))
+	out.own("revue listens on %s\nIts data is in %s\n", socket, term.Line(p.path, 0))
+	out.own("\nOpen the inbox in a browser, once and within %.0f minutes:\n\n  %s\n\nAnother link: %s\n", revue.SignInFor.Minutes(), linkOf(url, in).URL, web)
 	out.own("\nagent token  %s\nhuman token  %s\n\n", agent.Secret, human.Secret)
 	out.own("They are shown this once. More: revue token create --kind agent%s\n", flags)
 	out.own("The human token is for the JSON API and for \"revue login\" on another machine; the commands below need none.\n\n")
 	out.own("Connect an agent:\n\n  claude mcp add --transport http revue %s/mcp --header \"Authorization: Bearer %s\"\n\n", url, agent.Secret)
 	out.own("or in its mcp.json:\n\n  %s\n\n", snippet)
-	out.own("Answer in another terminal:\n\n  revue inbox%s\n  revue answer%s LOT VALUE\n\n", flags, flags)
+	out.own("Or answer in another terminal:\n\n  revue inbox%s\n  revue answer%s LOT VALUE\n\n", flags, flags)
 	out.own("An approval takes the VALUE approved or declined.\n")
 	return out.err
 }

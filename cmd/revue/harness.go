@@ -44,10 +44,18 @@ func harness(env func(string) string) (name, variable string) {
 // by mistake; it is no wall against one that clears its environment.
 func (a *app) humanOnly(body func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return does(func(cmd *cobra.Command, args []string) error {
-		if name, v := harness(a.env); name != "" {
-			return fmt.Errorf("%s is for humans, and the variable %s says that %s runs this: give the command to the human, to run in a terminal of their own",
-				cmd.CommandPath(), v, name)
+		if err := a.refuseAgent(cmd.CommandPath()); err != nil {
+			return err
 		}
 		return body(cmd, args)
 	})
+}
+
+// refuseAgent is the error that an agent gets for a command of humans, nil where the environment is of none.
+func (a *app) refuseAgent(command string) error {
+	if name, v := harness(a.env); name != "" {
+		return fmt.Errorf("%s is for humans, and the variable %s says that %s runs this: give the command to the human, to run in a terminal of their own",
+			command, v, name)
+	}
+	return nil
 }

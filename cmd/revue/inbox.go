@@ -17,12 +17,13 @@ import (
 	"github.com/revuehq/revue/internal/term"
 )
 
-// inbox is the options of the command.
-type inbox struct {
+// inboxOptions are the options of the command.
+type inboxOptions struct {
 	*app
-	json, watch bool
-	status      string
-	stream      string
+	json, watch, toWeb bool
+	status             string
+	stream             string
+	url                string // of the plane, as browsers reach it
 }
 
 var lotStatuses = []string{string(revue.StatusOpen), string(revue.StatusAnswered), string(revue.StatusDismissed), string(revue.StatusExpired), "all"}
@@ -31,7 +32,7 @@ var lotStatuses = []string{string(revue.StatusOpen), string(revue.StatusAnswered
 var slug = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
 func (a *app) inboxCmd() *cobra.Command {
-	in := &inbox{app: a}
+	in := &inboxOptions{app: a}
 	cmd := &cobra.Command{
 		Use:   "inbox [LOT]",
 		Short: "See what agents ask",
@@ -41,13 +42,23 @@ With LOT, see that one whole, in any state.
 
 Text of agents stands behind a bar "|", which begins no line of revue's own. Characters in it
 that could act on the terminal or hide something are shown as \u{…}. A list cuts long texts;
-LOT shows them whole.`,
+LOT shows them whole.
+
+With --web, get a link that opens the inbox in a browser: it works once, within 15 minutes.
+The session it opens is listed and ended with "revue token".`,
 		Example: `  revue inbox
+  revue inbox --web
   revue inbox --watch
   revue inbox --status all --stream deploys --json
   revue inbox lot_4k2v…`,
 		Args: takes(0, 1),
 		RunE: does(func(cmd *cobra.Command, args []string) error {
+			if in.toWeb {
+				return in.openWeb(cmd, args)
+			}
+			if cmd.Flags().Changed("url") {
+				return misuse("--url goes with --web")
+			}
 			if !slices.Contains(lotStatuses, in.status) {
 				return misuse(fmt.Sprintf("--status %s: it is one of %v", in.status, lotStatuses))
 			}
@@ -70,11 +81,32 @@ LOT shows them whole.`,
 	f.BoolVar(&in.watch, "watch", false, "stay, and show what comes and goes")
 	f.StringVar(&in.status, "status", string(revue.StatusOpen), "which lots: open, answered, dismissed, expired or all")
 	f.StringVar(&in.stream, "stream", "", "only this lane of the inbox")
+	f.BoolVar(&in.toWeb, "web", false, `print a link that opens the inbox in a browser, once; with --json {"url","expiresAt"}`)
+	f.StringVar(&in.url, "url", "", "with --web, where browsers reach the plane (default: where it is; of a database "+ownURL+")")
 	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(lotStatuses, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-func (in *inbox) one(ctx context.Context, id string) error {
+// openWeb is the command with --web, which is for humans alone.
+func (in *inboxOptions) openWeb(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return misuse("--web opens the whole inbox: leave out LOT")
+	}
+	for _, flag := range []string{"watch", "status", "stream"} {
+		if cmd.Flags().Changed(flag) {
+			return misuse("--web opens the whole inbox: leave out --" + flag)
+		}
+	}
+	if cmd.Flags().Changed("url") && isBlank(in.url) {
+		return misuse("--url is blank")
+	}
+	if err := in.refuseAgent("revue inbox --web"); err != nil {
+		return err
+	}
+	return in.web(cmd.Context())
+}
+
+func (in *inboxOptions) one(ctx context.Context, id string) error {
 	return in.seated(ctx, func(ctx context.Context, s *seat) error {
 		l, err := s.Lot(ctx, id)
 		if err != nil {
@@ -89,7 +121,7 @@ func (in *inbox) one(ctx context.Context, id string) error {
 	})
 }
 
-func (in *inbox) all(ctx context.Context) error {
+func (in *inboxOptions) all(ctx context.Context) error {
 	nothing := in.nothingYet()
 	if nothing && !in.watch {
 		return in.list(ctx, nil, nil)
@@ -107,7 +139,7 @@ func (in *inbox) all(ctx context.Context) error {
 }
 
 // list writes the lots of one reading.
-func (in *inbox) list(ctx context.Context, s *seat, lots []revue.Lot) error {
+func (in *inboxOptions) list(ctx context.Context, s *seat, lots []revue.Lot) error {
 	if in.json {
 		return writeJSON(in.stdout, wireLots(lots))
 	}
@@ -129,7 +161,7 @@ func (in *inbox) list(ctx context.Context, s *seat, lots []revue.Lot) error {
 }
 
 // read returns the selected lots whole. A lot that changes its state while it is read is left out.
-func (in *inbox) read(ctx context.Context, s *seat) ([]revue.Lot, error) {
+func (in *inboxOptions) read(ctx context.Context, s *seat) ([]revue.Lot, error) {
 	f := revue.LotFilter{Stream: in.stream, Limit: 1000}
 	if in.status != "all" {
 		f.Status = revue.Status(in.status)
@@ -156,12 +188,12 @@ func (in *inbox) read(ctx context.Context, s *seat) ([]revue.Lot, error) {
 	}
 }
 
-func (in *inbox) selects(l revue.Lot) bool {
+func (in *inboxOptions) selects(l revue.Lot) bool {
 	return (in.status == "all" || l.Status == revue.Status(in.status)) && (in.stream == "" || l.Stream == in.stream)
 }
 
 // follow shows the lots there are, and then each change of one, until it is interrupted.
-func (in *inbox) follow(ctx context.Context, s *seat) error {
+func (in *inboxOptions) follow(ctx context.Context, s *seat) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ran := make(chan error, 1)
@@ -176,7 +208,7 @@ func (in *inbox) follow(ctx context.Context, s *seat) error {
 }
 
 // changes shows what there is and what changes, until ctx ends.
-func (in *inbox) changes(ctx context.Context, s *seat) error {
+func (in *inboxOptions) changes(ctx context.Context, s *seat) error {
 	events := s.Events(ctx, revue.FromNow) // before what there is is read: nothing falls in between
 	lots, err := in.read(ctx, s)
 	if err != nil {
@@ -225,7 +257,7 @@ func (in *inbox) changes(ctx context.Context, s *seat) error {
 }
 
 // change shows one lot that is new or has changed: whole while it can be answered, else how it ended.
-func (in *inbox) change(ctx context.Context, s *seat, l revue.Lot, known bool) error {
+func (in *inboxOptions) change(ctx context.Context, s *seat, l revue.Lot, known bool) error {
 	if in.json {
 		return writeJSONLine(in.stdout, wireLot(l))
 	}
@@ -251,7 +283,7 @@ func listed() limits { return limits{question: 8, context: 12, wording: 4, affec
 
 // show prints one lot. All of its text is hostile until term has seen it, and no line of it begins like one of
 // revue's own.
-func (in *inbox) show(ctx context.Context, s *seat, out *printer, l revue.Lot, most limits) {
+func (in *inboxOptions) show(ctx context.Context, s *seat, out *printer, l revue.Lot, most limits) {
 	id, more := term.Line(l.ID, 0), ""
 	if most != (limits{}) {
 		more = "revue inbox " + id + in.flags()
@@ -308,7 +340,7 @@ func showAffected(out *printer, affected []revue.Affected, most int, more string
 }
 
 // showBeside prints what a human should know beside the card: precedents, other lots, an earlier end.
-func (in *inbox) showBeside(ctx context.Context, s *seat, out *printer, l revue.Lot) {
+func (in *inboxOptions) showBeside(ctx context.Context, s *seat, out *printer, l revue.Lot) {
 	for _, m := range l.Pinned {
 		out.f("  precedent %s (%s, score %.2f): | %s → %s\n", term.Line(m.DecisionID, 0), m.Freshness, m.Score,
 			term.Line(m.Question, 200), term.Line(answerText(m.Answer, m.AnswerLabel), 200))
@@ -347,7 +379,7 @@ func (in *inbox) showBeside(ctx context.Context, s *seat, out *printer, l revue.
 const shortValue = 24
 
 // showCommands prints how an open lot is answered.
-func (in *inbox) showCommands(out *printer, l revue.Lot) {
+func (in *inboxOptions) showCommands(out *printer, l revue.Lot) {
 	answer := "revue answer " + term.Line(l.ID, 0)
 	seen := fmt.Sprintf("--seen %d%s", l.Revision, in.flags())
 	switch {

@@ -122,7 +122,7 @@ func (a *app) firstWord(cmd *cobra.Command) string {
 // flagOf says what a field of the core is called on a command line, "" for one that is not there.
 func flagOf(field string) string {
 	switch field {
-	case "seen", "text", "note", "reason", "owner", "label", "confirms":
+	case "seen", "text", "note", "reason", "owner", "label", "confirms", "name", "position":
 		return "--" + field
 	case "members":
 		return "--except"

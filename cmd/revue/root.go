@@ -58,7 +58,7 @@ func run(ctx context.Context, w *world) int {
 }
 
 // secretArg is what a token looks like on a command line.
-var secretArg = regexp.MustCompile(`rvu_[ah]_[0-9A-Za-z_-]{16,}`)
+var secretArg = regexp.MustCompile(`rvu_[ahs]_[0-9A-Za-z_-]{16,}`)
 
 // noSecrets refuses a command line with a token on it, and does not repeat it: other programs of the machine can read
 // the command line, and what is typed is kept in the history of the shell.
@@ -143,7 +143,7 @@ Exit codes: 0 done, 1 failed, 2 misused, 3 nothing found.`,
 		a.inboxCmd(), a.answerCmd(), a.dismissCmd(), a.reopenCmd(),
 		a.decisionsCmd(), a.whyCmd(), a.correctCmd(), a.notesCmd(),
 		a.loginCmd(), a.logoutCmd(), a.whoamiCmd(),
-		a.tokenCmd(), a.memberCmd(), a.workspaceCmd(), a.purgeCmd(), a.verifyCmd(),
+		a.tokenCmd(), a.memberCmd(), a.streamCmd(), a.workspaceCmd(), a.purgeCmd(), a.verifyCmd(),
 		a.exportCmd(), a.importCmd(), a.keysCmd(),
 		a.versionCmd(),
 	)

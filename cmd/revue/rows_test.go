@@ -22,7 +22,7 @@ func TestNoRowBeginsWithAgentText(t *testing.T) {
 			Options: []revue.Option{{Value: "ok", Label: "ok"}, {Value: value, Label: value}},
 		}
 	}
-	in := &inbox{app: &app{world: &world{}}}
+	in := &inboxOptions{app: &app{world: &world{}}}
 	for name, show := range map[string]func(out *printer, pad string){
 		"the hint at a dash": func(out *printer, pad string) { in.showCommands(out, lot("-x"+pad+forged)) },
 		"how it ended": func(out *printer, pad string) {

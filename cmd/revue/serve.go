@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"github.com/revuehq/revue/internal/httpguard"
 	"github.com/revuehq/revue/internal/telemetry"
 	"github.com/revuehq/revue/memory"
+	"github.com/revuehq/revue/transport/inbox"
 	"github.com/revuehq/revue/transport/revuehttp"
 	"github.com/revuehq/revue/transport/revuemcp"
 )
@@ -34,6 +36,7 @@ type serve struct {
 	insecure            bool
 	tlsCert, tlsKey     string
 	hosts               []string
+	baseURL             string
 	profile             string
 	drainDelay          string
 	rate                int
@@ -45,10 +48,12 @@ func (a *app) serveCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the plane over HTTP",
-		Long: `Run the plane: agents reach it at /mcp (decisions) and /mcp/approvals (approve or decline) with
-an agent token, programs at /v1, which /openapi.json describes. The first start makes the
-database, a workspace and two tokens, and prints them with what to do next; with
---no-first-tokens it makes none, since where its output is logged they would be in the log.
+		Long: `Run the plane: humans open its inbox at / in a browser; agents reach it at /mcp (decisions) and
+/mcp/approvals (approve or decline) with an agent token, programs at /v1, which /openapi.json
+describes. The first start makes the
+database, a workspace and two tokens, and prints them with a one-time link into the inbox and
+what to do next; with --no-first-tokens it makes none, since where its output is logged they
+would be in the log.
 
 It listens on this machine alone unless told otherwise. Elsewhere it wants TLS, or
 --insecure-listen where something before it has TLS. /healthz says that it runs, /readyz
@@ -77,9 +82,10 @@ takes it up again after the next start. A second signal ends it at once.`,
 	f.StringVar(&s.tlsCert, "tls-cert", "", "the file of the TLS certificate chain; a renewed one is taken up within a minute")
 	f.StringVar(&s.tlsKey, "tls-key", "", "the file of its key")
 	f.StringArrayVar(&s.hosts, "allow-host", nil, "a host name that this server is reached by, besides those of this machine (may be repeated)")
+	f.StringVar(&s.baseURL, "base-url", "", "the address that browsers and agents reach it at, where something before it has TLS, such as https://revue.example.com; allows that host too")
 	f.StringVar(&s.profile, "profile", string(revuemcp.Decisions), "which tools /mcp has: decisions or approvals")
 	f.IntVar(&s.rate, "rate-limit", revuehttp.DefaultRate, "requests a second of one token at /v1, and as many at /mcp and /metrics together, with bursts of ten times that; 0 sets no limit")
-	f.BoolVar(&s.noTokens, "no-first-tokens", false, "make and print no tokens at the first start, where the output is kept in a log")
+	f.BoolVar(&s.noTokens, "no-first-tokens", false, "make and print no tokens and no link at the first start, where the output is kept in a log")
 	f.StringVar(&s.drainDelay, "drain-delay", "0s", "how long /readyz says 503 before a stopping server ends what waits")
 	s.logFlags.add(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("profile", cobra.FixedCompletions(profileNames(), cobra.ShellCompDirectiveNoFileComp))
@@ -193,6 +199,9 @@ func (s *serve) plan(ctx context.Context) (plan planned, err error) {
 			return plan, misuse(fmt.Sprintf("--allow-host %q: it is a name like revue.example.com, perhaps with a port", h))
 		}
 	}
+	if err = s.ownBase(); err != nil {
+		return plan, err
+	}
 	if (s.tlsCert == "") != (s.tlsKey == "") {
 		return plan, misuse("--tls-cert and --tls-key go together")
 	}
@@ -284,7 +293,8 @@ func (s *serve) serve(sigCtx context.Context, restore func(), p *plane, ln, metr
 			revuemcp.NewServer(b.outer, &revuemcp.Options{Profile: plan.profile, Version: version(), Log: log}),
 			revuemcp.NewServer(b.outer, &revuemcp.Options{Profile: revuemcp.Approvals, Version: version(), Log: log}),
 		},
-		api: revuehttp.NewServer(b.outer, &revuehttp.Options{Version: version(), Log: log, Hosts: hosts, Rate: s.requests(), Burst: 10 * s.rate}),
+		inbox: inbox.New(b.outer, p.Desk, &inbox.Options{Version: version(), Log: log, BaseURL: s.baseURL}),
+		api:   revuehttp.NewServer(b.outer, &revuehttp.Options{Version: version(), Log: log, Hosts: hosts, Rate: s.requests(), Burst: 10 * s.rate}),
 
 		limiter: httpguard.NewLimiter(float64(s.rate), 10*s.rate),
 	}
@@ -292,7 +302,7 @@ func (s *serve) serve(sigCtx context.Context, restore func(), p *plane, ln, metr
 	srv := newServer(base, httpguard.Logged(log, tracing.Handler(b.metrics.HTTP(guarded))), log)
 	var unused unusedConns
 	srv.ConnState = unused.track
-	if err := s.greet(sigCtx, p, s.url(ln)); err != nil {
+	if err := s.greet(sigCtx, p, s.url(ln), cmp.Or(s.baseURL, s.url(ln))); err != nil {
 		return err
 	}
 	served := make(chan error, 2)
@@ -374,6 +384,7 @@ func flush(ctx context.Context, t *telemetry.Tracing, log *slog.Logger) {
 type transports struct {
 	tools []*revuemcp.Server // of /mcp and of /mcp/approvals
 	api   *revuehttp.Server
+	inbox *inbox.Server
 
 	limiter *httpguard.Limiter // of requests at /mcp and /metrics
 }
@@ -385,6 +396,11 @@ func (t *transports) shutdown(ctx context.Context, log *slog.Logger) {
 	wg.Go(func() {
 		if err := t.api.Shutdown(ctx); err != nil {
 			log.Warn("a call of the API did not end in time", "error", err)
+		}
+	})
+	wg.Go(func() {
+		if err := t.inbox.Shutdown(ctx); err != nil {
+			log.Warn("a page of the inbox that is live did not end in time", "error", err)
 		}
 	})
 	for _, tools := range t.tools {
@@ -406,18 +422,28 @@ func (b *backend) routes(t *transports) http.Handler {
 	handle("GET /healthz", http.HandlerFunc(healthy))
 	handle("GET /readyz", http.HandlerFunc(b.ready.serve))
 	handle("GET /metrics", httpguard.Bearer(b.outer, httpguard.Limited(t.limiter, b.ownOnly(b.metrics.Handler()))))
-	handle("GET /{$}", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		plain(w, http.StatusOK, "revue runs here. On this machine, see what agents ask with \"revue inbox\" and answer with \"revue answer LOT VALUE\".\n")
-	}))
 	mux.HandleFunc("/", nothingHere)
+	pages := t.inbox.Handler() // as the API does
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.Path; {
 		case strings.HasPrefix(path, "/v1/"), path == "/v1", path == "/openapi.json", path == "/.well-known/jwks.json":
 			api.ServeHTTP(w, r) // a mux would answer some paths with a redirect that repeats them
-		default:
+		case forPrograms(path):
 			mux.ServeHTTP(w, r)
+		default:
+			pages.ServeHTTP(w, r)
 		}
 	})
+}
+
+// forPrograms reports whether a path is none that a browser shows: what is not there is then told to a program.
+func forPrograms(path string) bool {
+	for _, root := range []string{"/mcp", "/.well-known", "/healthz", "/readyz", "/metrics"} {
+		if path == root || strings.HasPrefix(path, root+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 // ownOnly lets through the tokens of the workspace that the server was started for: the metrics are numbers over all

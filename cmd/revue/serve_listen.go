@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/revuehq/revue"
+	"github.com/revuehq/revue/internal/credentials"
 	"github.com/revuehq/revue/internal/httpguard"
 )
 
@@ -78,6 +79,24 @@ func (s *serve) url(ln net.Listener) string {
 		}
 	}
 	return scheme + "://" + net.JoinHostPort(host, port)
+}
+
+// ownBase checks --base-url, and allows its host.
+func (s *serve) ownBase() error {
+	if s.baseURL == "" {
+		return nil
+	}
+	address, _, err := credentials.ParseURL(s.baseURL)
+	if err != nil {
+		return misuse("--base-url: " + message(err))
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Path != "" {
+		return misuse("--base-url: it is an address like https://revue.example.com, without a path")
+	}
+	s.baseURL = address
+	s.hosts = append(slices.Clone(s.hosts), u.Host)
+	return nil
 }
 
 // names are the hosts this server goes by: those that were allowed, and the address it listens on where

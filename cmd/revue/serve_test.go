@@ -201,9 +201,9 @@ func TestServe(t *testing.T) {
 	require.Equal(t, "ok\n", body)
 	code, _ = srv.get(t, "/readyz")
 	require.Equal(t, http.StatusOK, code)
-	code, body = srv.get(t, "/")
+	code, body = srv.get(t, "/") // leads to the page to sign in
 	require.Equal(t, http.StatusOK, code)
-	require.Contains(t, body, "revue answer LOT VALUE")
+	require.Contains(t, body, "<code>revue inbox --web</code>")
 	code, _ = srv.get(t, "/nothing")
 	require.Equal(t, http.StatusNotFound, code)
 
@@ -226,7 +226,7 @@ func TestServeFirstStart(t *testing.T) {
 		lines = append(lines, l)
 	}
 	require.Equal(t, []string{
-		"Its data is in " + db, "To connect an agent, make it a token: revue token create --kind agent",
+		"Its data is in " + db, "Open the inbox in a browser: revue inbox --web --url " + again.url, "To connect an agent, make it a token: revue token create --kind agent",
 	}, lines)
 }
 
@@ -236,6 +236,7 @@ func TestServeWorkspace(t *testing.T) {
 	db := tempDB(t)
 	env := cleanEnv(t.TempDir())
 	srv := start(t, env, "serve", "--addr", "127.0.0.1:0", "--db", db, "--workspace", "other")
+	srv.line(t, "Another link: revue inbox --web --db "+db+" --workspace other --url http://127.0.0.1:")
 	srv.line(t, "revue token create --kind agent --db "+db+" --workspace other")
 	srv.line(t, `The human token is for the JSON API and for "revue login" on another machine; the commands below need none.`)
 	srv.line(t, "  revue inbox --db "+db+" --workspace other")

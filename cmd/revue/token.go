@@ -96,8 +96,10 @@ func (a *app) tokenListCmd() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the tokens of the workspace, without their secrets",
-		Args:  takes(0, 0),
+		Short: "List the tokens and sessions of the workspace, without their secrets",
+		Long: `List the tokens of the workspace, without their secrets. Those of kind session are browsers in
+which "revue inbox --web" or the first start opened the inbox.`,
+		Args: takes(0, 0),
 		RunE: a.humanOnly(func(cmd *cobra.Command, _ []string) error {
 			return a.seated(cmd.Context(), func(ctx context.Context, s *seat) error {
 				tokens, err := s.admin.Tokens(ctx)
@@ -150,7 +152,7 @@ func (a *app) tokenRevokeCmd() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "revoke ID",
-		Short:   "End a token for good",
+		Short:   "End a token or a session for good",
 		Example: `  revue token revoke tok_19cd…`,
 		Args:    takes(1, 1),
 		RunE: a.humanOnly(func(cmd *cobra.Command, args []string) error {

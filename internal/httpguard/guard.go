@@ -5,7 +5,7 @@
 //
 //   - names a host this server does not go by (a web page that resolves its own name to a loopback
 //     address is turned away here),
-//   - comes from a web page of another origin,
+//   - comes from a web page of another origin, or from one that hides its own,
 //   - has a larger body than the limit, or an encoded one,
 //   - has what looks like a token in its target,
 //
@@ -116,7 +116,7 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, next http.Handler)
 		return
 	}
 	for _, origin := range r.Header.Values("Origin") {
-		if !g.originAllowed(origin) {
+		if !g.originAllowed(origin) && !ownPage(r, origin) {
 			Problem(w, http.StatusForbidden, string(revue.CodeDenied),
 				"pages of this origin may not call this server; start it with that origin allowed")
 			return
@@ -188,6 +188,13 @@ func (g *guard) originAllowed(origin string) bool {
 		return false
 	}
 	return g.hostAllowed(u.Host)
+}
+
+// ownPage reports whether a request that hides its origin comes from a page of this server all the same: browsers hide
+// it in forms of pages that send no referrer, and no page can set what they say of the site.
+func ownPage(r *http.Request, origin string) bool {
+	site := r.Header.Values("Sec-Fetch-Site")
+	return origin == "null" && len(site) == 1 && site[0] == "same-origin"
 }
 
 // Loopback reports whether a host without port names this machine alone: localhost and the names below

@@ -110,6 +110,19 @@ func TestOrigins(t *testing.T) {
 		guard.ServeHTTP(w, r)
 		require.Equal(t, allowed, w.Code == http.StatusOK, origin)
 	}
+	// A page may hide its origin; that it is one of this server browsers say all the same, and pages can't.
+	for site, allowed := range map[string]bool{
+		"same-origin": true, "same-site": false, "cross-site": false, "none": false, "": false, "Same-Origin": false, "same-origin, cross-site": false,
+	} {
+		for _, origin := range []string{"null", "https://evil.com"} {
+			r := httptest.NewRequest(http.MethodPost, "http://localhost/login", strings.NewReader("{}"))
+			r.Header["Origin"] = []string{origin}
+			r.Header["Sec-Fetch-Site"] = []string{site}
+			w := httptest.NewRecorder()
+			guard.ServeHTTP(w, r)
+			require.Equal(t, allowed && origin == "null", w.Code == http.StatusOK, "%s from %q", origin, site)
+		}
+	}
 	r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", nil)
 	r.Header["Origin"] = []string{"http://localhost:1", "https://evil.com"}
 	w := httptest.NewRecorder()

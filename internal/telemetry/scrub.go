@@ -21,7 +21,7 @@ type scrubber struct{ token, bearer, header, cookie *regexp.Regexp }
 
 func newScrubber() *scrubber {
 	return &scrubber{
-		token:  regexp.MustCompile(`rvu_[ah]_[A-Za-z0-9_-]+`),
+		token:  regexp.MustCompile(`rvu_[ahs]_[A-Za-z0-9_-]+`),
 		bearer: regexp.MustCompile(`(?i)\b(bearer|basic)(\s+)[A-Za-z0-9._~+/=-]{8,}`),
 		header: regexp.MustCompile(`(?i)\b((?:proxy-)?authorization["']?\s*[:=]\s*\[?["']?)(?:[A-Za-z-]+\s+)?[^\s"'\]]{8,}`),
 		cookie: regexp.MustCompile(`(?i)\b((?:set-)?cookie["']?\s*[:=]\s*\[?["']?)[^\s"'=;\]]+=[^\r\n"'\]]*`),

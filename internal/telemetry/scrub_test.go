@@ -145,7 +145,7 @@ func FuzzScrub(f *testing.F) {
 		low := strings.ToLower(before + after)
 		harmless := !strings.Contains(low, "rvu_") && !strings.Contains(low, "authorization") &&
 			!strings.Contains(low, "bearer") && !strings.Contains(low, "basic") && !strings.Contains(low, "cookie")
-		for _, prefix := range []string{"rvu_a_", "rvu_h_"} {
+		for _, prefix := range []string{"rvu_a_", "rvu_h_", "rvu_s_"} {
 			text := before + prefix + secret + after
 			for _, json := range []bool{false, true} {
 				out := logged(json, func(l *slog.Logger) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/revuehq/revue"
 )
@@ -98,6 +99,28 @@ func (a clientAdmin) RemoveMember(ctx context.Context, id string) (revue.Member,
 
 func (a clientAdmin) Streams(ctx context.Context) ([]revue.Stream, error) {
 	return everything[revue.Stream](ctx, a.client, "/v1/streams")
+}
+
+// SetStream implements [revue.Admin].
+func (a clientAdmin) SetStream(ctx context.Context, set revue.StreamSettings) (revue.Stream, error) {
+	slug := strings.TrimSpace(set.Slug)
+	if slug == "" {
+		return revue.Stream{}, invalid("slug", "is missing; name a stream")
+	}
+	if _, ok := pathSlug(url.PathEscape(slug)); !ok {
+		return revue.Stream{}, invalid("slug", "is no slug; use up to "+itoa(revue.MaxStream)+" of a-z, 0-9, '-', '_' and '.', as in web-app")
+	}
+	var s revue.Stream
+	body := streamBody{Name: set.Name, Position: set.Position, Muted: set.Muted}
+	err := a.client.write(ctx, http.MethodPut, "/v1/streams/"+slug, body, &s)
+	return present(a.client, s, s.Slug, err)
+}
+
+// SignIn implements [revue.Admin]. Where an answer gets lost, another code is made: nobody has the first.
+func (a clientAdmin) SignIn(ctx context.Context) (revue.SignIn, error) {
+	var in revue.SignIn
+	err := a.client.writeOnce(ctx, exchange{method: http.MethodPost, path: "/v1/sign-in", status: http.StatusCreated}, nil, &in)
+	return present(a.client, in, in.Code, err)
 }
 
 func (a clientAdmin) Purge(ctx context.Context, id string) error {

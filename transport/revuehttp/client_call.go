@@ -282,7 +282,7 @@ func isJSON(contentType string) bool {
 }
 
 // likeToken is what could be a token in a text.
-var likeToken = regexp.MustCompile(`(?i)rvu_[ah]_[a-z0-9]+`)
+var likeToken = regexp.MustCompile(`(?i)rvu_[ahs]_[a-z0-9]+`)
 
 // shown is a text of the plane as it may be shown and logged: without tokens and without characters that act, in at
 // most so many bytes.

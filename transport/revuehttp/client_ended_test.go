@@ -303,7 +303,7 @@ func TestTextOfErrors(t *testing.T) {
 	t.Parallel()
 	escaped := strings.ReplaceAll(someToken, "_", `\u005f`)
 	for name, text := range map[string]string{
-		"as it is": someToken, "escaped": escaped, "of somebody else": "rvu_h_anothersecret", "in capitals": "RVU_A_ANOTHERSECRET",
+		"as it is": someToken, "escaped": escaped, "of somebody else": "rvu_h_anothersecret", "in capitals": "RVU_A_ANOTHERSECRET", "of a session": "rvu_s_anothersecret",
 		"acting": `evil \u001b[31mred\u202e\n next line\u0007\u200b`, "at length": strings.Repeat("x", 5000) + someToken,
 		"cut within it": strings.Repeat("x", 4<<10-8) + someToken, "many": strings.Repeat(someToken+" ", 500),
 	} {
@@ -319,7 +319,7 @@ func TestTextOfErrors(t *testing.T) {
 			require.ErrorAs(t, err, &e)
 			require.Equal(t, revue.CodeInvalid, e.Code)
 			for _, shown := range []string{err.Error(), e.Message, e.ID, fmt.Sprint(e.Err)} {
-				require.NotRegexp(t, `(?i)rvu_[ah]_[a-z]`, shown)
+				require.NotRegexp(t, `(?i)rvu_[ahs]_[a-z]`, shown)
 				require.NotRegexp(t, `[\x00-\x1f\x7f\x{200b}\x{202e}]`, shown)
 				require.Less(t, len(shown), 5<<10)
 			}

@@ -546,7 +546,7 @@ func TestWhatIsSentAgain(t *testing.T) {
 				client := over(t, func(w http.ResponseWriter, r *http.Request) {
 					_, _ = io.Copy(io.Discard, r.Body)
 					ids[r.Header.Get("Idempotency-Key")]++
-					if r.Method == http.MethodPost && r.URL.Path == "/v1/tokens" {
+					if r.Method == http.MethodPost && slices.Contains([]string{"/v1/tokens", "/v1/sign-in"}, r.URL.Path) {
 						w = created{w}
 					}
 					if tries++; tries%3 != 0 {
@@ -561,7 +561,7 @@ func TestWhatIsSentAgain(t *testing.T) {
 						answerJSON(w, map[string]any{"status": "reused", "decisionRef": "ask_x", "answer": "blue"})
 						return
 					}
-					answerJSON(w, map[string]any{"id": "lot_x", "decision": map[string]any{"id": "dec_x"}})
+					answerJSON(w, map[string]any{"id": "lot_x", "slug": "web.app", "code": "a code", "decision": map[string]any{"id": "dec_x"}})
 				}, nil)
 				ctx := t.Context()
 				for call, fn := range map[string]func() error{
@@ -580,9 +580,14 @@ func TestWhatIsSentAgain(t *testing.T) {
 					"contexts":     func() error { _, err := client.Contexts(ctx, revue.ContextFilter{}); return err },
 					"remove":       func() error { return client.RemoveContext(ctx, "ctx_x") },
 					"create token": func() error { _, err := client.Admin().CreateToken(ctx, revue.NewToken{}); return err },
-					"revoke":       func() error { _, err := client.Admin().RevokeToken(ctx, "tok_x"); return err },
-					"purge":        func() error { return client.Admin().Purge(ctx, "lot_x") },
-					"returned":     func() error { return client.Returned(ctx, revue.Outcome{Status: "answered", AskID: "ask_x"}, nil) },
+					"set stream": func() error {
+						_, err := client.Admin().SetStream(ctx, revue.StreamSettings{Slug: "web.app"})
+						return err
+					},
+					"sign in":  func() error { _, err := client.Admin().SignIn(ctx); return err },
+					"revoke":   func() error { _, err := client.Admin().RevokeToken(ctx, "tok_x"); return err },
+					"purge":    func() error { return client.Admin().Purge(ctx, "lot_x") },
+					"returned": func() error { return client.Returned(ctx, revue.Outcome{Status: "answered", AskID: "ask_x"}, nil) },
 				} {
 					if dropped := []string{"remove", "purge", "returned"}; strings.HasPrefix(name, "half an") || strings.HasPrefix(name, "a page") {
 						if slices.Contains(dropped, call) {
@@ -600,7 +605,7 @@ func TestWhatIsSentAgain(t *testing.T) {
 					require.Equal(t, 3, tries, call)
 					require.Len(t, ids, 1, call)
 					for id := range ids {
-						needs := slices.Contains([]string{"request", "answer", "dismiss", "reopen", "correct", "remove", "create token", "revoke", "purge"}, call)
+						needs := slices.Contains([]string{"request", "answer", "dismiss", "reopen", "correct", "remove", "create token", "set stream", "sign in", "revoke", "purge"}, call)
 						require.Equal(t, needs, id != "", "%s: id %q", call, id)
 					}
 				}
@@ -1347,6 +1352,47 @@ func TestClientAsAPlane(t *testing.T) {
 		streams, err := admin.Streams(ctx)
 		require.NoError(t, err)
 		require.Len(t, streams, 1)
+		set := revue.StreamSettings{Slug: " Web.App_2", Name: "The web app", Position: 3, Muted: true}
+		web, err := admin.SetStream(ctx, set)
+		require.NoError(t, err)
+		set.Slug = "web.app_2"
+		require.Equal(t, set, web.StreamSettings)
+		require.Equal(t, "Grace", web.ChangedBy.Name)
+		require.Equal(t, "cli", web.ChangedBy.Via)
+		streams, err = admin.Streams(ctx)
+		require.NoError(t, err)
+		require.Equal(t, web, streams[0], "it comes first, and all of it comes through")
+		require.Len(t, streams, 2)
+		for field, bad := range map[string]revue.StreamSettings{
+			"slug: is missing": {Slug: " "}, "slug: is no slug": {Slug: "../tokens"}, "slug: is no": {Slug: strings.Repeat("x", 65)},
+			"slug: ": {Slug: "wéb"}, "name: is not valid UTF-8": {Slug: "web", Name: "\xff"}, "name: has": {Slug: "web", Name: strings.Repeat("x", 81)},
+			"position: ": {Slug: "web", Position: -1},
+		} {
+			_, err := admin.SetStream(ctx, bad)
+			require.ErrorIs(t, err, revue.ErrInvalid)
+			require.ErrorContains(t, err, field)
+		}
+
+		// A code opens a session of Grace; it is no token, and ends like one.
+		in, err := admin.SignIn(ctx)
+		require.NoError(t, err)
+		require.WithinDuration(t, time.Now().Add(revue.SignInFor), in.ExpiresAt, time.Minute)
+		browser, err := s.desk.OpenSession(ctx, in.Code, "Firefox")
+		require.NoError(t, err)
+		require.Equal(t, "Grace", browser.Owner)
+		_, err = w.client(t, browser.Secret, nil).Whoami(ctx)
+		require.ErrorIs(t, err, revue.ErrDenied)
+		_, err = admin.CreateToken(ctx, revue.NewToken{Kind: revue.TokenSession})
+		require.ErrorIs(t, err, revue.ErrInvalid)
+		ended, err := admin.RevokeToken(ctx, browser.ID)
+		require.NoError(t, err)
+		require.Equal(t, revue.TokenSession, ended.Kind)
+		_, err = s.desk.Session(ctx, browser.Secret)
+		require.ErrorIs(t, err, revue.ErrDenied)
+		_, err = w.client(t, other, nil).Admin().SignIn(ctx)
+		require.ErrorIs(t, err, revue.ErrDenied, "an agent has no inbox")
+		_, err = w.client(t, other, nil).Admin().SetStream(ctx, revue.StreamSettings{Slug: "web", Muted: true})
+		require.ErrorIs(t, err, revue.ErrDenied)
 		workspaces, err := admin.Workspaces(ctx)
 		require.NoError(t, err)
 		require.Len(t, workspaces, 1)
@@ -1361,6 +1407,41 @@ func TestClientAsAPlane(t *testing.T) {
 		_, err = plane.Decider(revue.Agent{}).Lookup(ctx, revue.Query{Text: "x"})
 		require.ErrorIs(t, err, revue.ErrDenied)
 	})
+}
+
+// Over a network that breaks, every code that a caller gets opens a session, and a lane has the settings that were set last.
+func TestAdminOverABadNetwork(t *testing.T) {
+	t.Parallel()
+	const times = 60
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	f := newFaults(seed)
+	s := newSite(t)
+	ts := httptest.NewUnstartedServer(f.handler(s.server.Handler()))
+	ts.Listener = f.listener(ts.Listener)
+	ts.Start()
+	t.Cleanup(ts.Close)
+	o := patient(ts.Client())
+	c, err := revuehttp.NewClient(ts.URL, s.token(t, aWorkspace, revue.TokenHuman, "Grace"), &o)
+	require.NoError(t, err)
+	defer c.Close()
+	ids := map[string]bool{}
+	for i := range times {
+		in, err := c.Admin().SignIn(t.Context())
+		require.NoError(t, err)
+		opened, err := s.desk.OpenSession(t.Context(), in.Code, "Firefox")
+		require.NoError(t, err)
+		require.False(t, ids[opened.ID])
+		ids[opened.ID] = true
+		set := revue.StreamSettings{Slug: "web.app", Name: strconv.Itoa(i), Position: i, Muted: i%2 == 0}
+		got, err := c.Admin().SetStream(t.Context(), set)
+		require.NoError(t, err)
+		require.Equal(t, set, got.StreamSettings)
+		all, err := s.admin(aWorkspace).Streams(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []revue.Stream{got}, all)
+	}
+	require.Positive(t, f.cutIn.Load()+f.cutOut.Load()+f.refusals.Load()+f.refused.Load()+f.dropped.Load())
 }
 
 // Calls one after the other share a connection, also where they fail.

@@ -6,6 +6,12 @@ import (
 
 // What the document says of types and fields, by their names in it. A test refuses what names nothing.
 
+// Bounds of the settings of streams, as the desk has them.
+const (
+	maxStreamName     = 80
+	maxStreamPosition = 1000
+)
+
 func typeNotes() map[string]string {
 	return map[string]string{ //nolint:gosec // G101: it speaks of credentials and has none
 		"Acknowledgement":   "Says what became of an outcome",
@@ -23,7 +29,10 @@ func typeNotes() map[string]string {
 		"Outcome":           "What a request came to",
 		"Problem":           "An error (RFC 9457)",
 		"Receipt":           "States how a lot ended, or from what an ask was answered",
-		"Token":             "A credential",
+		"SignIn":            "A one-time code that opens a session in the web inbox",
+		"Stream":            "A lane of the inbox, made on first use or by its settings",
+		"StreamRequest":     "The settings of a lane, whole",
+		"Token":             "A credential, or a session of the web inbox",
 		"Who":               "Who decided, and through what",
 	}
 }
@@ -64,6 +73,7 @@ func fieldNotes() map[string]string {
 		"Event.prev":                       "The hash of the event before",
 		"Findings.context":                 "Notes of other agents: untrusted information to check",
 		"Findings.matches":                 "Best first",
+		"Identity.kind":                    "Sessions of the web inbox are no bearer tokens",
 		"Identity.time":                    "The clock of the plane",
 		"Identity.token":                   "The id of the token, never its secret",
 		"Lookup.limit":                     "Most matches; 10 by default, at most 100",
@@ -87,7 +97,16 @@ func fieldNotes() map[string]string {
 		"Purge.id":                         "Of a lot, a decision or a shared note",
 		"Receipt.jws":                      "The receipt signed by the plane (RFC 7515, Ed25519); /.well-known/jwks.json has the keys",
 		"Receipt.questionDigest":           "SHA-256 of the question's text, hex",
+		"SignIn.code":                      "Opens one session, once; in this response and nowhere else",
+		"Stream.muted":                     "No notifier is told of its lots; they wait in the inbox",
+		"Stream.name":                      "Shown instead of the slug",
+		"Stream.position":                  "Lanes of lower positions come first; those of none come last, by their slugs",
+		"StreamRequest.muted":              "No notifier is told of its lots; they wait in the inbox",
+		"StreamRequest.name":               "Shown instead of the slug, which it is by default",
+		"StreamRequest.position":           "Lanes of lower positions come first; 0, the default, is none: those come last, by their slugs",
+		"Token.kind":                       "agent: ask, look up, share; human: answer, correct, administer; session: a human in a browser, no bearer token",
 		"Token.token":                      "The secret; in the response that made it and nowhere else",
+		"Token.under":                      "Of a session of no member: the id of the token that it ends with",
 		"TokenRequest.expires":             when + "; never by default",
 		"TokenRequest.kind":                "agent: ask, look up, share; human: answer, correct, administer",
 		"TokenRequest.owner":               "The name of the person it belongs to; of a human token it makes them a member",
@@ -119,11 +138,14 @@ func fieldBounds() map[string]dict {
 		"DecisionRequest.question":         {"maxLength": revue.MaxQuestion},
 		"DecisionRequest.title":            {"maxLength": revue.MaxQuestion},
 		"DecisionRequest.waitSeconds":      {"default": DefaultWait.Seconds(), "minimum": 0},
+		"Identity.kind":                    {"enum": texts(revue.TokenAgent, revue.TokenHuman)},
 		"Lookup.limit":                     {"minimum": 0},
 		"Lookup.query":                     {"maxLength": revue.MaxQuestion},
 		"Match.confidence":                 {"minimum": 0, "maximum": 1},
 		"Match.score":                      {"minimum": 0, "maximum": 1},
 		"Note.body":                        {"maxLength": revue.MaxContext},
+		"StreamRequest.name":               {"maxLength": maxStreamName},
+		"StreamRequest.position":           {"minimum": 0, "maximum": maxStreamPosition},
 		"Problem.code": {"enum": []string{
 			"invalid", "not_found", "conflict", "denied", "unauthenticated", "too_large", "rate_limited", "unavailable", "internal",
 		}},

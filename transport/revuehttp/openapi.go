@@ -104,6 +104,9 @@ func operationParameters(rt *route) []any {
 	if strings.Contains(rt.path, "{id}") {
 		out = append(out, ref("parameters", "id"))
 	}
+	if strings.Contains(rt.path, "{slug}") {
+		out = append(out, ref("parameters", "slug"))
+	}
 	for _, p := range rt.query {
 		out = append(out, p.describe())
 	}
@@ -155,9 +158,13 @@ func parameters() dict {
 	}
 	text := func(limit int) dict { return dict{"type": "string", "minLength": 1, "maxLength": limit} }
 	id := in("path", "id", "The id of the thing; opaque", dict{"type": "string", "pattern": "^[A-Za-z0-9_-]{1,128}$"})
-	id["required"] = true
+	slug := in("path", "slug", "The slug of a stream; capitals are folded", dict{
+		"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]*$", "maxLength": revue.MaxStream, "examples": []any{"web-app"},
+	})
+	id["required"], slug["required"] = true, true
 	return dict{
 		"id":          id,
+		"slug":        slug,
 		"requestId":   in("header", HeaderRequestID, "An id of your own for this request in the log of the server; else one is made", dict{"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"}),
 		"workspace":   in("header", HeaderWorkspace, "The name of the workspace that is meant. Another than the token's is a 403.", text(maxHeaderWord)),
 		"via":         in("header", HeaderVia, "Through what the caller works: api (the default), cli or mcp stdio. Another value counts as api.", text(maxHeaderWord)),
@@ -282,7 +289,7 @@ type schemas struct {
 
 // of returns the schema of a type, a reference where it has a name of its own. Input says that it is a body to send.
 func (g *schemas) of(t reflect.Type, input bool) dict {
-	if values := enumOf(t); values != nil {
+	if values := enumOf(t, input); values != nil {
 		return dict{"type": "string", "enum": values}
 	}
 	switch t {
@@ -396,15 +403,15 @@ func schemaName(t reflect.Type) string {
 	if other, ok := map[string]string{
 		"lookupBody": "Lookup", "lookupResult": "Findings", "requestBody": "DecisionRequest", "outcomeBody": "Outcome",
 		"returnedBody": "Acknowledgement", "contextBody": "Note", "correctionBody": "CorrectionRequest",
-		"lotBody": "Lot", "explanationBody": "Explanation", "tokenBody": "TokenRequest", "purgeBody": "Purge", "problemBody": "Problem",
+		"lotBody": "Lot", "explanationBody": "Explanation", "tokenBody": "TokenRequest", "streamBody": "StreamRequest", "purgeBody": "Purge", "problemBody": "Problem",
 	}[name]; ok {
 		return other
 	}
 	return name
 }
 
-// enumOf are the values of a type of which nothing else is ever sent.
-func enumOf(t reflect.Type) []string {
+// enumOf are the values of a type of which nothing else is ever sent. Input says that it is a caller who sends them.
+func enumOf(t reflect.Type, input bool) []string {
 	switch t {
 	case reflect.TypeFor[revue.Kind]():
 		return texts(revue.KindDecision, revue.KindApproval)
@@ -417,7 +424,10 @@ func enumOf(t reflect.Type) []string {
 	case reflect.TypeFor[revue.Remember]():
 		return texts(revue.RememberDefault, revue.RememberRule, revue.RememberOnce)
 	case reflect.TypeFor[revue.TokenKind]():
-		return texts(revue.TokenAgent, revue.TokenHuman)
+		if input {
+			return texts(revue.TokenAgent, revue.TokenHuman)
+		}
+		return texts(revue.TokenAgent, revue.TokenHuman, revue.TokenSession)
 	case reflect.TypeFor[revue.Freshness]():
 		return texts(revue.Fresh, revue.Aging, revue.Stale, revue.Expired)
 	case reflect.TypeFor[revue.Guidance]():

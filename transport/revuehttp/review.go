@@ -167,6 +167,15 @@ func (s *Server) handleStreams(ctx context.Context, c *call) (any, error) {
 	return itemsOf(s.admin(c).Streams(ctx))
 }
 
+func (s *Server) handleSetStream(ctx context.Context, c *call) (any, error) {
+	b, _ := c.body.(*streamBody)
+	return one(s.admin(c).SetStream(ctx, revue.StreamSettings{Slug: c.id, Name: b.Name, Position: b.Position, Muted: b.Muted}))
+}
+
+func (s *Server) handleSignIn(ctx context.Context, c *call) (any, error) {
+	return one(s.admin(c).SignIn(ctx))
+}
+
 func (s *Server) handleWorkspaces(ctx context.Context, c *call) (any, error) {
 	return itemsOf(s.admin(c).Workspaces(ctx))
 }

@@ -11,6 +11,7 @@ func routes() []route {
 	const (
 		get  = http.MethodGet
 		post = http.MethodPost
+		put  = http.MethodPut
 		del  = http.MethodDelete
 		ok   = http.StatusOK
 	)
@@ -161,11 +162,27 @@ func routes() []route {
 		},
 		{
 			method: get, path: "/v1/streams", who: members, name: "listStreams", status: ok, response: items[revue.Stream]{},
-			summary: "The lanes of the inbox", handle: (*Server).handleStreams,
+			summary: "The lanes of the inbox, in their order", handle: (*Server).handleStreams,
+		},
+		{
+			method: put, path: "/v1/streams/{slug}", who: members, name: "setStream", body: streamBody{}, status: ok, response: revue.Stream{},
+			summary: "Name, order or mute a lane of the inbox",
+			about: "The settings are set whole: what is left out is taken back. A lane is made where there is none of that slug. " +
+				"No notifier is told of what happens in a muted one; its lots wait in the inbox.",
+			handle:  (*Server).handleSetStream,
+			example: map[string]any{"named": dict{"name": "The web app", "position": 1}, "muted": dict{"name": "Nightly runs", "muted": true}},
+		},
+		{
+			method: post, path: "/v1/sign-in", who: members, name: "signIn", body: struct{}{}, bodyOptional: true, status: http.StatusCreated, response: revue.SignIn{},
+			summary: "Make a one-time code that opens the web inbox",
+			about: "The code opens one session as the caller, within 15 minutes. Hand it to nobody, and put it into no URL but behind the # of /login#code=…, which no server sees. " +
+				"The session is then among the tokens, with the kind session, and is revoked like one.",
+			handle:  (*Server).handleSignIn,
+			answers: map[string]any{"code": dict{"code": "k3v5…", "expiresAt": "2027-01-31T12:15:00Z"}},
 		},
 		{
 			method: get, path: "/v1/tokens", who: members, name: "listTokens", status: ok, response: items[revue.Token]{},
-			summary: "The tokens of the workspace, without their secrets", handle: (*Server).handleTokens,
+			summary: "The tokens of the workspace, without their secrets", about: "Sessions of the web inbox are among them, with the kind session.", handle: (*Server).handleTokens,
 		},
 		{
 			method: post, path: "/v1/tokens", who: members, name: "createToken", body: tokenBody{}, status: http.StatusCreated, response: revue.Token{}, fails: conflict, calls: true,

@@ -1,9 +1,11 @@
 package revuehttp_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -94,6 +96,8 @@ func cells() map[string]func(things) cell {
 		"GET /v1/events":          list("/v1/events"),
 		"GET /v1/receipts/{id}":   func(x things) cell { return cell{"/v1/receipts/" + x.receipt, "", http.StatusNotFound} },
 		"GET /v1/streams":         list("/v1/streams"),
+		"PUT /v1/streams/{slug}":  func(things) cell { return cell{"/v1/streams/web.app", `{"muted":true}`, http.StatusOK} },
+		"POST /v1/sign-in":        func(things) cell { return cell{"/v1/sign-in", "", http.StatusCreated} },
 		"GET /v1/tokens":          list("/v1/tokens"),
 		"POST /v1/tokens":         func(things) cell { return cell{"/v1/tokens", `{"kind":"agent"}`, http.StatusCreated} },
 		"DELETE /v1/tokens/{id}":  func(x things) cell { return cell{"/v1/tokens/" + x.token, "", http.StatusNotFound} },
@@ -143,6 +147,12 @@ func TestWhoMayCallWhat(t *testing.T) {
 		}
 		a.ahead.Store(int64(time.Hour))
 		good := map[string]revue.Token{"agent": agent, "human": human}
+		in, err := a.admin(ours).SignIn(t.Context())
+		require.NoError(t, err)
+		browser, err := a.desk.OpenSession(t.Context(), in.Code, "Firefox")
+		require.NoError(t, err)
+		spare, err := a.admin(ours).SignIn(t.Context())
+		require.NoError(t, err)
 		right := route.Who // the kind of token that it takes
 		if right == "public" || right == "anyone" {
 			right = "human"
@@ -176,6 +186,14 @@ func TestWhoMayCallWhat(t *testing.T) {
 			{"expired token", with(expired[right].Secret), http.StatusUnauthorized, "unauthenticated"},
 			{"malformed token", with(good[right].Secret[:20]), http.StatusUnauthorized, "unauthenticated"},
 			{"id of a token", with(good[right].ID), http.StatusUnauthorized, "unauthenticated"},
+			{"session", with(browser.Secret), http.StatusUnauthorized, "unauthenticated"},
+			{"session as a token of a human", with("rvu_h_" + browser.Secret[len("rvu_s_"):]), http.StatusUnauthorized, "unauthenticated"},
+			{"one-time code", with(spare.Code), http.StatusUnauthorized, "unauthenticated"},
+			{"session in a cookie", func(r *http.Request) {
+				for _, name := range []string{"revue_session", "__Host-revue_session"} {
+					r.AddCookie(&http.Cookie{Name: name, Value: browser.Secret}) //nolint:gosec // G124: it is on its way to the server
+				}
+			}, http.StatusUnauthorized, "unauthenticated"},
 			{"token in the query string", inURL, http.StatusBadRequest, "invalid"},
 			{"token in the query string too", func(r *http.Request) { with(good[right].Secret)(r); inURL(r) }, http.StatusBadRequest, "invalid"},
 			{"basic auth", func(r *http.Request) {
@@ -244,9 +262,11 @@ func TestPathsThatAreNone(t *testing.T) {
 		"/v1/lots/..%2Ftokens", "/v1/lots/" + lot + "/", "/v1/lots/" + lot + "%2Fanswer", "/v1/lots/" + lot + "/answer/..",
 		"/V1/lots", "/v1/Lots", "/v1/%6Cots", "/v1/lots;x=1", "/v1/lots/" + lot + ";x=1", "/v1/lots/" + lot + "%00", "/v1/lots/%ff",
 		"/v1/lots/" + strings.Repeat("a", 129), "/v1/whoami/", "/healthz", "/metrics", "/openapi.json/", "/.well-known/", "/v1/lots/" + lot + "%20",
+		"/v1/streams/", "/v1/streams/.", "/v1/streams/..", "/v1/streams/%2e%2e", "/v1/streams/.hidden", "/v1/streams/-x", "/v1/streams/a%2Fb",
+		"/v1/streams/a%20b", "/v1/streams/a%00", "/v1/streams/" + strings.Repeat("a", 65), "/v1/streams/%E2%80%AEid", "/v1/streams/a/b", "/v1/sign-in/x",
 		"/v1/tokens/..", "/v1/lots/a%2Fb", "/v1/lots/a%5Cb", "/v1/lots/.", "/v1/lots/%E2%80%AEid",
 	} {
-		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
 			w := a.do(method, target, human, "")
 			refused(t, w, http.StatusNotFound, "not_found")
 		}
@@ -266,6 +286,8 @@ func TestMethods(t *testing.T) {
 		{http.MethodPatch, "/v1/tokens", "GET, HEAD, POST"},
 		{http.MethodDelete, "/v1/decisions/lookup", "POST, GET, HEAD"},
 		{http.MethodPost, "/openapi.json", "GET, HEAD"},
+		{http.MethodGet, "/v1/streams/web.app", "PUT"},
+		{http.MethodGet, "/v1/sign-in", "POST"},
 	} {
 		w := a.do(c.method, c.path, human, "")
 		refused(t, w, http.StatusMethodNotAllowed, "invalid", c.allow)
@@ -388,4 +410,87 @@ func TestCallIDs(t *testing.T) {
 	refused(t, write("one", lot+"/answer", `{"value":"yes"}`), http.StatusConflict, "conflict", "make a new id")
 	refused(t, write(strings.Repeat("x", 201), lot+"/answer", `{"value":"yes"}`), http.StatusUnprocessableEntity, "invalid", "Idempotency-Key:")
 	require.Equal(t, before, a.head(ours))
+}
+
+// TestSetStream: the settings of a lane are checked like any other input, and a repeat changes nothing.
+func TestSetStream(t *testing.T) {
+	a := newAPI(t, nil)
+	human := a.human(ours).Secret
+	put := func(slug, body string) *httptest.ResponseRecorder {
+		return a.do(http.MethodPut, "/v1/streams/"+slug, human, body)
+	}
+	first := read[revue.Stream](t, put("Web.App", `{"name":" The web app ","position":2,"muted":true}`))
+	require.Equal(t, revue.StreamSettings{Slug: "web.app", Name: "The web app", Position: 2, Muted: true}, first.StreamSettings)
+	require.Equal(t, "ada", first.ChangedBy.Name)
+	require.Equal(t, first, read[revue.Stream](t, put("web.app", `{"name":"The web app","position":2,"muted":true}`)))
+	require.Equal(t, first, read[revue.Stream](t, put("web%2Eapp", `{"name":"The web app","position":2,"muted":true}`)))
+	for _, c := range []struct {
+		body, says string
+		status     int
+	}{
+		{``, "is empty", http.StatusBadRequest},
+		{`[]`, "must be a JSON object", http.StatusUnprocessableEntity},
+		{`{"slug":"other"}`, "slug: there is no such field", http.StatusUnprocessableEntity},
+		{`{"name":7}`, "name: must be a string", http.StatusUnprocessableEntity},
+		{`{"name":"` + strings.Repeat("x", 81) + `"}`, "name: has 81 bytes, the limit is 80", http.StatusUnprocessableEntity},
+		{`{"name":"a\u202eb"}`, "name: has a control or bidirectional character", http.StatusUnprocessableEntity},
+		{`{"position":"2"}`, "position: must be a whole number", http.StatusUnprocessableEntity},
+		{`{"position":1.5}`, "position: must be a whole number", http.StatusUnprocessableEntity},
+		{`{"position":-1}`, "position: is not between 0 (none) and 1000", http.StatusUnprocessableEntity},
+		{`{"position":1001}`, "position: is not between 0 (none) and 1000", http.StatusUnprocessableEntity},
+		{`{"muted":"yes"}`, "muted: must be true or false", http.StatusUnprocessableEntity},
+		{`{"muted":true,"muted":false}`, "twice", http.StatusUnprocessableEntity},
+	} {
+		refused(t, put("web.app", c.body), c.status, "invalid", c.says)
+	}
+	got, err := a.admin(ours).Streams(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []revue.Stream{first}, got)
+	require.Equal(t, revue.StreamSettings{Slug: "web.app"}, read[revue.Stream](t, put("web.app", `{}`)).StreamSettings)
+}
+
+// TestSignIn: a code is in its response alone, which nobody keeps, and opens a session of whoever asked for it.
+func TestSignIn(t *testing.T) {
+	var log bytes.Buffer
+	a := newAPI(t, &revuehttp.Options{Rate: -1, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	tok := a.human(ours)
+	codes := map[string]bool{}
+	for _, body := range []string{"", "{}"} {
+		r := request(http.MethodPost, "/v1/sign-in", tok.Secret, body)
+		r.Header.Set("Idempotency-Key", "the same")
+		w := a.serve(r)
+		require.Equal(t, http.StatusCreated, w.Code, w.Body)
+		require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+		in := read[revue.SignIn](t, w)
+		require.WithinDuration(t, time.Now().Add(revue.SignInFor), in.ExpiresAt, time.Minute)
+		require.False(t, codes[in.Code])
+		codes[in.Code] = true
+		for name, values := range w.Header() {
+			require.NotContains(t, strings.Join(values, " "), in.Code, name)
+		}
+		s, err := a.desk.OpenSession(t.Context(), in.Code, "Firefox")
+		require.NoError(t, err)
+		require.Equal(t, tok.Member, s.Member)
+		require.Equal(t, ours, s.Workspace)
+		require.NotContains(t, log.String(), s.Secret)
+	}
+	require.Contains(t, log.String(), "/v1/sign-in")
+	for code := range codes {
+		require.NotContains(t, log.String(), code)
+	}
+	refused(t, a.do(http.MethodPost, "/v1/sign-in", tok.Secret, `{"owner":"eve"}`), http.StatusUnprocessableEntity, "invalid", "owner: there is no such field")
+	refused(t, a.do(http.MethodPost, "/v1/tokens", tok.Secret, `{"kind":"session"}`), http.StatusUnprocessableEntity, "invalid", "kind: is neither agent nor human")
+
+	// Sessions are listed and revoked like tokens.
+	listed := read[struct{ Items []revue.Token }](t, a.do(http.MethodGet, "/v1/tokens", tok.Secret, "")).Items
+	var sessions []revue.Token
+	for _, l := range listed {
+		require.Empty(t, l.Secret)
+		require.Empty(t, l.Hash)
+		if l.Kind == revue.TokenSession {
+			sessions = append(sessions, l)
+		}
+	}
+	require.Len(t, sessions, 2)
+	require.False(t, read[revue.Token](t, a.do(http.MethodDelete, "/v1/tokens/"+sessions[0].ID, tok.Secret, "")).RevokedAt.IsZero())
 }

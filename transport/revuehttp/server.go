@@ -168,7 +168,7 @@ type call struct {
 	principal revue.Principal
 	agent     revue.Agent // where the route is for agents
 	human     revue.Human // where it is for humans
-	id        string      // of the path
+	id        string      // or the slug, of the path
 	query     url.Values
 	body      any // a pointer to a value of the route's body type
 	header    http.Header
@@ -240,17 +240,29 @@ func matchPath(pattern, escapedPath string) (id string, ok bool) {
 		return "", false
 	}
 	for i, segment := range got {
-		if want[i] != "{id}" {
-			if segment != want[i] {
-				return "", false
-			}
-			continue
+		switch want[i] {
+		case "{id}":
+			id, ok = pathID(segment)
+		case "{slug}":
+			id, ok = pathSlug(segment)
+		default:
+			ok = segment == want[i]
 		}
-		if id, ok = pathID(segment); !ok {
+		if !ok {
 			return "", false
 		}
 	}
 	return id, true
+}
+
+// pathSlug reads the slug of a stream: letters, digits, '-', '_' and '.', of which a letter or a digit comes first, so
+// that it is no step of a path.
+func pathSlug(segment string) (string, bool) {
+	slug, err := url.PathUnescape(segment)
+	if err != nil || slug == "" || len(slug) > revue.MaxStream || strings.ContainsRune("._-", rune(slug[0])) {
+		return "", false
+	}
+	return slug, onlyIDs(strings.ReplaceAll(slug, ".", ""))
 }
 
 // maxID bounds an id, in bytes.
@@ -262,12 +274,17 @@ func pathID(segment string) (string, bool) {
 	if err != nil || id == "" || len(id) > maxID {
 		return "", false
 	}
-	for _, c := range []byte(id) {
+	return id, onlyIDs(id)
+}
+
+// onlyIDs reports whether s has nothing but what ids are made of.
+func onlyIDs(s string) bool {
+	for _, c := range []byte(s) {
 		if (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' {
-			return "", false
+			return false
 		}
 	}
-	return id, true
+	return true
 }
 
 // authorize finds out who calls and whether they may, or answers.

@@ -124,6 +124,13 @@ type tokenBody struct {
 	Expires string          `json:"expires,omitempty"` // as in correctionBody
 }
 
+// streamBody is the body of PUT /v1/streams/{slug}.
+type streamBody struct {
+	Name     string `json:"name,omitempty"`
+	Position int    `json:"position,omitempty"`
+	Muted    bool   `json:"muted,omitempty"`
+}
+
 // Identity is who a token stands for: the answer of GET /v1/whoami.
 type Identity struct {
 	Token     string          `json:"token"` // its id, never its secret
