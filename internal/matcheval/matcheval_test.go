@@ -79,13 +79,28 @@ func TestMonth(t *testing.T) {
 	require.Less(t, own.Cards, without.Cards)
 	require.LessOrEqual(t, 2*with.Cards, without.Cards)
 	require.Positive(t, with.Learned)
-	require.Less(t, with.Outdated, own.Outdated, "an alias is withdrawn with its decision")
+	require.LessOrEqual(t, with.Outdated, own.Outdated)
 	require.Zero(t, without.Outdated)
 	for _, m := range r.Months {
 		require.Equal(t, 3000, m.Asks)
 		require.Zero(t, m.Wrong)
 		require.LessOrEqual(t, m.Asks, m.Reused+m.Joined+m.Cards, "every ask was answered by a card or from memory")
 	}
+}
+
+// An alias is withdrawn with its decision. The shipped memory learns few of them, so this one takes nothing for crucial.
+func TestAliasesGoWithTheirDecision(t *testing.T) {
+	o := small(t, func() revue.Memory {
+		return loosened{Memory: memory.New(nil), same: func(_, _ revue.Question, c revue.Comparison) revue.Comparison {
+			c.Crucial = false
+			return c
+		}}
+	})
+	o.Teams, o.Asks, o.Changes = 1, 1500, 100
+	r, _ := run(t, o)
+	own, with := r.Months[2], r.Months[3]
+	require.Greater(t, with.Learned, 20)
+	require.Less(t, with.Outdated, own.Outdated)
 }
 
 // With other seeds, learned wordings halve the cards too.
@@ -116,7 +131,7 @@ func TestScoresAreCalibrated(t *testing.T) {
 	require.NoError(t, r.Check())
 	before, full := 1.0, 0
 	for _, b := range r.Buckets {
-		if b.Tried < 10 {
+		if b.Tried < 5 {
 			continue
 		}
 		full++

@@ -44,7 +44,7 @@ func TestMemoryPage(t *testing.T) {
 	require.Contains(t, empty.text(t), "Nothing is remembered yet")
 
 	d := o.decided(database(), revue.Answer{Value: "postgres"})
-	other := o.decided(revue.Ask{Question: "Which colour should the button have?", Concepts: []string{"design"}}, revue.Answer{Text: "Blue"})
+	other := o.decided(revue.Ask{Question: "Which colour should buttons have?", Concepts: []string{"design"}}, revue.Answer{Text: "Blue"})
 	list := o.get("/memory")
 	require.Contains(t, list.body, `href="/decisions/`+d.ID+`"`)
 	require.Contains(t, list.body, `href="/decisions/`+other.ID+`"`)

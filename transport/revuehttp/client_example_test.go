@@ -59,7 +59,7 @@ func ExampleClient() {
 	}()
 
 	o, err := agent.Request(ctx, revue.Ask{
-		Question: "Which colour should the button have?",
+		Question: "Which colour should buttons have?",
 		Options:  []revue.Option{{Value: "blue"}, {Value: "red"}},
 		Wait:     time.Minute,
 	})

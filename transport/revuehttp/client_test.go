@@ -171,7 +171,7 @@ func deploy() revue.Ask {
 }
 
 func colour() revue.Ask {
-	return revue.Ask{Question: "Which colour should the button have?", Options: []revue.Option{{Value: "blue"}, {Value: "red"}}}
+	return revue.Ask{Question: "Which colour should buttons have?", Options: []revue.Option{{Value: "blue"}, {Value: "red"}}}
 }
 
 // openLot returns the one open lot of the workspace.
