@@ -103,19 +103,24 @@ func (r *reviewer) lotOnce(ctx context.Context, op string, args any, fn func(*tx
 
 // forgetCalls removes the ids of calls that nobody tries again.
 func (d *Desk) forgetCalls(ctx context.Context, workspace string) error {
+	return forget(ctx, d, workspace, recordCall, func(done doneCall, now time.Time) bool { return now.Sub(done.At) > callFor })
+}
+
+// forget removes the records of a kind that are old. It writes nothing where there are none.
+func forget[T any](ctx context.Context, d *Desk, workspace, kind string, old func(value T, now time.Time) bool) error {
 	var keys []string
 	err := d.view(ctx, workspace, func(t *tx) error {
 		keys = nil
-		all, err := t.ListRecords(recordCall)
+		all, err := t.ListRecords(kind)
 		if err != nil {
 			return err
 		}
 		for _, rec := range all {
-			var done doneCall
-			if err := decodeRecord(rec.Value, &done); err != nil {
+			var v T
+			if err := decodeRecord(rec.Value, &v); err != nil {
 				return err
 			}
-			if t.now.Sub(done.At) > callFor {
+			if old(v, t.now) {
 				keys = append(keys, rec.Key)
 			}
 		}
@@ -126,7 +131,7 @@ func (d *Desk) forgetCalls(ctx context.Context, workspace string) error {
 	}
 	return d.update(ctx, workspace, func(t *tx) error {
 		for _, key := range keys {
-			if err := t.DeleteRecord(recordCall, key); err != nil {
+			if err := t.DeleteRecord(kind, key); err != nil {
 				return err
 			}
 		}

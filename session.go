@@ -304,33 +304,5 @@ func (d *Desk) sessionStands(ctx context.Context, tok Token) error {
 
 // forgetSignIns removes the codes that nobody used in time.
 func (d *Desk) forgetSignIns(ctx context.Context) error {
-	var old []string
-	err := d.view(ctx, "", func(t *tx) error {
-		old = nil
-		all, err := t.ListRecords(recordSignIn)
-		if err != nil {
-			return err
-		}
-		for _, r := range all {
-			var kept keptSignIn
-			if err := decodeRecord(r.Value, &kept); err != nil {
-				return err
-			}
-			if !t.now.Before(kept.ExpiresAt) {
-				old = append(old, r.Key)
-			}
-		}
-		return nil
-	})
-	if err != nil || len(old) == 0 {
-		return err
-	}
-	return d.update(ctx, "", func(t *tx) error {
-		for _, key := range old {
-			if err := t.DeleteRecord(recordSignIn, key); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return forget(ctx, d, "", recordSignIn, func(kept keptSignIn, now time.Time) bool { return !now.Before(kept.ExpiresAt) })
 }

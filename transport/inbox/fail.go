@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"github.com/revuehq/revue"
+	"github.com/revuehq/revue/internal/httpguard"
 )
 
 // errSignIn says that a page wants a session.
@@ -49,22 +50,23 @@ func (s *Server) fail(ctx context.Context, v *visit, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return // the browser is gone
 	}
-	status, heading := http.StatusInternalServerError, "Something went wrong"
-	switch revue.CodeOf(err) {
+	code := revue.CodeOf(err)
+	status, heading := httpguard.Status(code), "Something went wrong"
+	switch code {
 	case revue.CodeInvalid:
-		status, heading = http.StatusUnprocessableEntity, "That is not possible"
+		heading = "That is not possible"
 	case revue.CodeNotFound:
-		status, heading = http.StatusNotFound, "Not found"
+		heading = "Not found"
 	case revue.CodeConflict:
-		status, heading = http.StatusConflict, "Somebody was first"
+		heading = "Somebody was first"
 	case revue.CodeDenied:
-		status, heading = http.StatusForbidden, "Not allowed"
+		heading = "Not allowed"
 	case revue.CodeTooLarge:
-		status, heading = http.StatusRequestEntityTooLarge, "Too large"
+		heading = "Too large"
 	case revue.CodeRateLimited:
-		status, heading = http.StatusTooManyRequests, "Too many requests"
+		heading = "Too many requests"
 	case revue.CodeUnavailable:
-		status, heading = http.StatusServiceUnavailable, "Not now"
+		heading = "Not now"
 	default:
 		s.log.ErrorContext(ctx, "a page of the inbox failed", "route", v.r.Pattern, "err", err)
 	}
